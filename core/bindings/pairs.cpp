@@ -367,7 +367,9 @@ class PlacedBoxes {
   static CellBoxes<double> put(const Corners& lower, const Corners& upper, const PeriodicCell& cell) {
     const ReleasedGil release;
     Interrupt interrupt(signal_pending);
-    return {view_of(lower, upper), 0, true, cell, 1, interrupt};
+    CellBoxes<double> boxes(view_of(lower, upper), 0, true, cell, 1, interrupt);
+    boxes.place(cell.from, interrupt);
+    return boxes;
   }
 
   Corners lower_, upper_;

@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "base/exact_sum.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/read_ahead.hpp"
 #include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "batches/rows_by_key.hpp"
@@ -30,7 +33,7 @@ namespace broadphase {
 struct PeriodicCell {
   std::size_t dimension = 3;
   double period[4] = {};  // positive; infinite: the axis does not repeat
-  double from[4] = {};    // a box has its place where its lower corner is in [from, from + period)
+  double from[4] = {};    // where it begins: see CellBoxes
 
   bool repeats(std::size_t axis) const { return period[axis] < std::numeric_limits<double>::infinity(); }
 };
@@ -116,74 +119,116 @@ inline void put_into_cell(const PeriodicCell& cell, std::size_t axis, AxisSpan& 
   while (side(span.worlds - 1) >= 0) span.worlds -= 1;
 }
 
-// Chooses where the cell begins along an axis, by the lower corners of some boxes, which are sorted: so that most boxes
-// are given at their places. Any choice is right.
+// The lower corners of boxes at their places are within so many periods. A little more than one: lower corners of boxes
+// of many sizes around the cell are.
+inline constexpr double kPlaces = 9.0 / 8;
+
+// Chooses where the cell begins along an axis, by the lower corners of some boxes, which are put in order: at the least
+// of as many as possible that are within a period, so that most boxes are given at their places. Any choice is right.
 inline double choose_from(double period, double* lower, std::size_t count) {
   constexpr double kFarthest = 0x1p40;  // in periods
-  std::sort(lower, lower + count);
-  std::size_t best = 0, most = 0;
-  for (std::size_t begin = 0, end = 0; begin < count; ++begin) {
-    while (end < count && lower[end] - lower[begin] < period) ++end;
-    if (end - begin > most) most = end - begin, best = begin;
+  const auto is_near = [&](double from) {
+    return std::abs(from) < kFarthest * period && std::abs(from) + period < 0x1p1000;
+  };
+  if (count == 0) return -period / 2;
+  const auto [least, greatest] = std::minmax_element(lower, lower + count);
+  double from = *least;
+  if (!(*greatest - *least < kPlaces * period)) {
+    std::sort(lower, lower + count);
+    std::size_t most = 0;
+    for (std::size_t begin = 0, end = 0; begin < count; ++begin) {
+      while (end < count && lower[end] - lower[begin] < period) ++end;
+      if (end - begin > most) most = end - begin, from = lower[begin];
+    }
   }
-  const double least = most > 0 ? lower[best] : -period / 2,
-               spread = most > 0 ? lower[best + most - 1] - least : period;
-  const double from = least - (period - spread) / 2;
-  const bool is_near = std::abs(from) < kFarthest * period && std::abs(from) + period < 0x1p1000;
-  return is_near ? from : -period / 2;
+  return is_near(from) ? from : -period / 2;
 }
 
-// Two boxes meet in the cell if, along each axis, some image of one meets the other. With lower corners in
-// [from, from + period) and no box wider than that, either they meet at their places, or the one that crosses the upper
-// face meets the other when it is moved down by a period:
+// Two boxes meet in the cell if, along each axis, some image of one meets the other. The lower corner of a box
+// may be anywhere in [from, from + kPlaces * period). If no box is wider than half a period, either two meet at their
+// places, or one that reaches `from + period` meets the other when it is moved down by a period:
 //
 //   from                    from + period
 //    |  [ j ]              [ i  |  ]           i and j meet at their places along no axis,
 //  [ i' |  ]                    |              but j meets the image i' of i
 //
-// So the boxes at their places and, for those that cross upper faces, one image for each set of these faces, have all
-// pairs; exact comparison says which of several ways to meet along an axis counts, and thus keeps each pair once.
-// Boxes wider than half a period are put over the whole cell along that axis, where they are compared exactly.
+// So the boxes at their places and, for those that reach beyond the cell, one image for each set of these axes, have
+// all pairs; exact comparison says which of several ways to meet along an axis counts, and thus keeps each pair once.
+// Boxes wider than half a period are put over all these places along that axis, where they are compared exactly.
 //
-// Numbers below the count of given boxes are their rows; images follow. Boxes that are given at their places stay as
-// they are; all others are rounded outwards.
+// Numbers below the count of given boxes are their rows; images follow. Boxes that are given at a place stay as they
+// are. Others are put where their lower corners are in [from, from + period), along all axes, rounded outwards.
+//
+// Nearly all boxes are at their places and need no image. So they are copied first, and tested together for that; then
+// it is known where the cell best begins, at the least lower corner, and `place` looks at the others.
 template <class T>
 class CellBoxes {
  public:
-  // Boxes are grown as by `overlaps`. Throws InvalidBoxes also for those that are nowhere: both corners at the same
-  // infinity of an axis that repeats. Open boxes without interior need no images.
+  // Boxes are grown as by `overlaps`, and copied. `cell.from`: about where the cell begins. Throws InvalidBoxes.
   CellBoxes(const BoxView<T>& boxes, T grow, bool touching, const PeriodicCell& cell, unsigned workers,
             Interrupt& interrupt)
-      : boxes_(boxes), grow_(grow), touching_(touching), cell_(cell) {
-    const std::size_t dimension = cell.dimension;
-    for (std::size_t k = 0; k < dimension; ++k) {
+      : count_(boxes.count), grow_(grow), touching_(touching), cell_(cell) {
+    for (std::size_t k = 0; k < cell.dimension; ++k) {
       if (!cell.repeats(k)) continue;
-      const detail::TwoSum end(cell.from[k], cell.period[k]);
       from_[k] = not_below(cell.from[k]);
-      end_[k] = not_below(end.error < 0 ? std::nextafter(end.sum, -kInfinity) : end.sum);  // never beyond the end
+      end_[k] = end_of(lowest_from(k), cell.period[k]);
       half_[k] = static_cast<T>(cell.period[k] / 2);
     }
-    corners_.grow(2 * dimension * (boxes.count + boxes.count / 8 + 16));
-    is_moved_.assign(boxes.count / 64 + 1, 0);
-    with_dimension(dimension, [&](auto d) { place_all<decltype(d)::value>(workers, interrupt); });
-    is_moved_.resize((boxes.count + images_.size()) / 64 + 1, ~std::uint64_t{0});
-    is_moved_[boxes.count / 64] |= ~std::uint64_t{0} << boxes.count % 64;
-    if (boxes.count + images_.size() >= std::size_t{1} << 31)
+    corners_.grow(2 * cell.dimension * (count_ + count_ / 8 + 16));
+    with_dimension(cell.dimension, [&](auto d) { copy<decltype(d)::value>(boxes, workers, interrupt); });
+  }
+
+  // Where the cell is to begin: at the least lower corner, unless that is far below where it was said to begin.
+  double least_from(std::size_t k) const {
+    double least = cell_.from[k];
+    for (const std::uint32_t row : apart_) {
+      const double low = corners_of(static_cast<std::int32_t>(row))[k];
+      if (low >= lowest_from(k)) least = std::min(least, low);
+    }
+    return least;
+  }
+
+  // Puts all boxes to their places. `from`: of each axis, between `least_from` and where it was said to begin. Throws
+  // InvalidBoxes for boxes that are nowhere: both corners at the same infinity of an axis that repeats. Open boxes
+  // without interior need no images.
+  void place(const double* from, Interrupt& interrupt) {
+    for (std::size_t k = 0; k < cell_.dimension; ++k) {
+      if (!cell_.repeats(k)) continue;
+      cell_.from[k] = from[k];
+      from_[k] = not_below(from[k]);
+      end_[k] = end_of(from[k], cell_.period[k]);
+      beyond_[k] = end_of(from[k], kPlaces * cell_.period[k]);
+      const double farthest = std::max(std::abs(from[k] - cell_.period[k]), std::abs(from[k] + 2 * cell_.period[k]));
+      rounding_[k] = 8 * kRounding * farthest + 0x1p-36 * cell_.period[k] + 64 * kLeast;
+    }
+    in_stretches(apart_.size(), interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t at = begin; at < end; ++at) place_row(apart_[at]);
+    });
+    apart_ = {};
+    if (has_moved()) {
+      is_moved_.resize((count_ + images_.size()) / 64 + 1, ~std::uint64_t{0});
+      is_moved_[count_ / 64] |= ~std::uint64_t{0} << count_ % 64;
+    }
+    if (count_ + images_.size() >= std::size_t{1} << 31)
       throw std::length_error("too many images: most boxes are as wide as half a period");
   }
 
-  std::size_t count() const { return boxes_.count; }  // of the boxes given
+  std::size_t count() const { return count_; }  // of the boxes given
   std::size_t image_count() const { return images_.size(); }
   BoxView<T> view() const { return view_of_rows<T>(corners_.get(), cell_.dimension, count() + image_count()); }
+  // Whether rows are not as they were given.
+  bool has_moved() const { return !moved_rows_.empty(); }
   // Whether a number is a row that is as it was given.
   bool is_as_given(std::int32_t number) const {
     const auto at = static_cast<std::size_t>(number);
-    return (is_moved_[at / 64] >> at % 64 & 1) == 0;
+    return has_moved() ? (is_moved_[at / 64] >> at % 64 & 1) == 0 : at < count_;
   }
   std::int32_t row_of(std::int32_t number) const {
     const auto at = static_cast<std::size_t>(number);
     return at < count() ? number : images_[at - count()].row;
   }
+
+  void read_ahead_of(std::int32_t number) const { read_ahead(corners_of(number)); }
 
   // Calls use(row) for each image, ascending.
   template <class Use>
@@ -206,12 +251,12 @@ class CellBoxes {
     bool is_clear = true;
     for (std::size_t k = 0; k < dimension; ++k) {
       if (!cell_.repeats(k)) continue;
-      const auto [low, high] = mine.reach(k, one, dimension);
-      const auto [other_low, other_high] = theirs.reach(k, two, dimension);
-      const double period = cell_.period[k];
-      const double room =
-          16 * kRounding * (std::abs(low) + std::abs(high) + std::abs(other_low) + std::abs(other_high)) +
-          0x1p-36 * period + 64 * kLeast;
+      double low = one[k], high = one[dimension + k], other_low = two[k], other_high = two[dimension + k];
+      const double period = cell_.period[k], room = rounding_[k];
+      if ((covered >> k & 1) != 0) {
+        if ((mine.axes >> k & 1) != 0) low = mine.corners[k], high = mine.corners[4 + k];
+        if ((theirs.axes >> k & 1) != 0) other_low = theirs.corners[k], other_high = theirs.corners[4 + k];
+      }
       if (!touching_) is_clear &= high - low > room && other_high - other_low > room;
       if ((filled >> k & 1) != 0) continue;
       double common = std::min(high - other_low, other_high - low);
@@ -242,12 +287,6 @@ class CellBoxes {
   struct Covered {
     std::uint32_t axes = 0, filled = 0;  // bits of those, and of those along which it is as wide as a period or wider
     double corners[8] = {};              // along them, those of the box at its place, rounded
-
-    // From where to where the box is along an axis: those of the cell, or at its place.
-    std::array<double, 2> reach(std::size_t k, const T* box, std::size_t dimension) const {
-      if ((axes >> k & 1) != 0) return {corners[k], corners[4 + k]};
-      return {box[k], box[dimension + k]};
-    }
   };
   // Converting a number to T takes less than this from each of its units, or less than the other.
   static constexpr double kRounding = std::numeric_limits<T>::epsilon() * 4,
@@ -271,87 +310,124 @@ class CellBoxes {
     return true;
   }
 
-  // Threads write the boxes that are at their places, and set the others aside, with the corners that they have read:
-  // another thread may write to them. These are placed one after the other.
+  // Copies all boxes, grown, and lists those that may not be at their places, need an image, or are wide: without a
+  // branch, for which ones these are is a guess that a processor often makes wrong.
   template <std::size_t D>
-  void place_all(unsigned workers, Interrupt& interrupt) {
+  void copy(const BoxView<T>& boxes, unsigned workers, Interrupt& interrupt) {
     constexpr std::size_t kRowsATask = std::size_t{1} << 14, kTasksWorthThreads = 3;
-    struct Other {
-      std::size_t row;
-      T lower[D], upper[D];
-    };
-    const std::array<T, 4> from = from_, ends = end_;
-    std::array<T, 4> widest = half_;
-    for (T& width : widest) width -= 2 * grow_;
-    const T grow = grow_;
-    const std::size_t tasks = (boxes_.count + kRowsATask - 1) / kRowsATask;
-    std::vector<std::vector<Other>> others(tasks);
+    const std::size_t tasks = (count_ + kRowsATask - 1) / kRowsATask;
+    std::vector<std::vector<std::uint32_t>> apart(tasks);
+    std::atomic<bool> valid{true};
     for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, interrupt, [&](unsigned, std::size_t task) {
-      for (std::size_t row = task * kRowsATask; row < std::min(boxes_.count, (task + 1) * kRowsATask); ++row) {
-        Other box{row, {}, {}};
-        for (std::size_t k = 0; k < D; ++k)
-          box.lower[k] = boxes_.lower_of(row)[k], box.upper[k] = boxes_.upper_of(row)[k];
-        T* to = corners_.get() + row * 2 * D;
-        // All differences are at least 0 for most boxes, and then the box stays as it is. std::min passes over NaN as
-        // its second argument, which the sum shows.
-        T least = kBeyond, beneath = kBeyond, sum = 0;
-        for (std::size_t k = 0; k < D; ++k) {
-          const T low = box.lower[k] - grow, high = box.upper[k] + grow, width = box.upper[k] - box.lower[k];
-          to[k] = low;
-          to[D + k] = high;
-          sum += width;
-          least = std::min(least, width);
-          least = std::min(least, low - from[k]);
-          least = std::min(least, widest[k] - width);
-          beneath = std::min(beneath, ends[k] - high);
-        }
-        if (!(least >= 0) || !(beneath > 0) || !(sum >= 0)) others[task].push_back(box);
-      }
+      const std::size_t begin = task * kRowsATask, end = std::min(count_, begin + kRowsATask);
+      if (!copy_some<D>(boxes, begin, end, apart[task])) valid.store(false);
     });
-    for (const std::vector<Other>& some : others) {
-      for (const Other& box : some) place(box.row, box.lower, box.upper);
-      interrupt.check();
-    }
+    if (!valid) throw InvalidBoxes();
+    for (const std::vector<std::uint32_t>& some : apart) apart_.insert(apart_.end(), some.begin(), some.end());
   }
 
-  // A box that is not at its place, is wide, crosses a face, has infinite corners, or is none.
-  void place(std::size_t row, const T* lower, const T* upper) {
+  // Rows [begin, end); false if there is NaN or lower > upper.
+  template <std::size_t D>
+  bool copy_some(const BoxView<T>& boxes, std::size_t begin, std::size_t end, std::vector<std::uint32_t>& apart) {
+    // As many numbers as compilers take at a time, where a box has fewer: nothing is asked of the last ones, which are
+    // those of the next box.
+    constexpr std::size_t kTogether = 64, kLanes = sizeof(T) > 4 && D < 3 ? 2 : 4;
+    T from[kLanes], last[kLanes], widest[kLanes];
+    for (std::size_t k = 0; k < kLanes; ++k) {
+      from[k] = k < D ? from_[k] : 0;
+      last[k] = k < D && cell_.repeats(k) ? std::nextafter(end_[k], -kBeyond) : kBeyond;
+      widest[k] = k < D ? half_[k] - 2 * grow_ : 0;
+    }
+    const T grow = grow_;
+    const bool is_dense = boxes.lower_stride == 2 * std::ptrdiff_t{D} && boxes.upper_stride == boxes.lower_stride &&
+                          boxes.upper == boxes.lower + D;
+    T corners[2 * D * kTogether + kLanes] = {};
+    std::uint32_t listed[kTogether];
+    bool valid = true;
+    for (; begin < end; begin += kTogether) {
+      const std::size_t here = std::min(kTogether, end - begin);
+      if (is_dense) {
+        std::copy_n(boxes.lower_of(begin), 2 * D * here, corners);
+      } else {
+        for (std::size_t k = 0; k < here; ++k) {
+          std::copy_n(boxes.lower_of(begin + k), D, corners + 2 * D * k);
+          std::copy_n(boxes.upper_of(begin + k), D, corners + 2 * D * k + D);
+        }
+      }
+      std::size_t count = 0;
+      for (std::size_t row = 0; row < here; ++row) {
+        // What is left of each limit, the least of all along each axis; below 0 or NaN if one is passed. Of two numbers
+        // the second is taken if one is NaN: a width that is, for NaN and for infinite corners, is kept.
+        T left[kLanes];
+        for (std::size_t k = 0; k < kLanes; ++k) {
+          const T low = corners[2 * D * row + k], high = corners[2 * D * row + D + k], width = high - low;
+          const T below = low - grow - from[k], above = last[k] - (high + grow), wide = widest[k] - width;
+          const T place = below < above ? below : above, size = wide < width ? wide : width;
+          left[k] = place < size ? place : size;
+        }
+        bool is_listed = false;
+        for (std::size_t k = 0; k < D; ++k) is_listed |= !(left[k] >= 0);
+        listed[count] = static_cast<std::uint32_t>(row);
+        count += is_listed ? 1 : 0;
+      }
+      for (std::size_t at = 0; at < count; ++at) {
+        const T* const box = corners + 2 * D * listed[at];
+        for (std::size_t k = 0; k < D; ++k) valid &= box[k] <= box[D + k];
+        apart.push_back(static_cast<std::uint32_t>(begin) + listed[at]);
+      }
+      T* const to = corners_.get() + 2 * D * begin;
+      if (grow == 0)
+        std::copy_n(corners, 2 * D * here, to);
+      else
+        for (std::size_t row = 0; row < here; ++row)
+          for (std::size_t k = 0; k < D; ++k) {
+            to[2 * D * row + k] = corners[2 * D * row + k] - grow;
+            to[2 * D * row + D + k] = corners[2 * D * row + D + k] + grow;
+          }
+    }
+    return valid;
+  }
+
+  // A box that may not be at its place, is wide, crosses a face, or has infinite corners.
+  void place_row(std::size_t row) {
     const std::size_t dimension = cell_.dimension;
+    T* to = corners_.get() + row * 2 * dimension;
     std::array<AxisSpan, 4> spans;
     bool has_interior = true;
     std::uint32_t crossed = 0, covered = 0, moved = 0;
     for (std::size_t k = 0; k < dimension; ++k) {
-      if (!(lower[k] <= upper[k])) throw InvalidBoxes();
-      const double low = lower[k] - grow_, high = upper[k] + grow_;
+      const T low = to[k], high = to[dimension + k];
       has_interior &= low < high;
       if (!cell_.repeats(k)) continue;
       if (low == high && std::isinf(low)) throw InvalidBoxes();
-      AxisSpan& span = spans[k] = span_of(low, high);
-      if (span.width > half_[k]) {
-        covered |= 1u << k;
-        continue;
-      }
-      if (!(low >= from_[k] && low < end_[k])) {
-        put_into_cell(cell_, k, span);
-        moved |= 1u << k;
-      }
-      if (reach_of(k, span, 0)[1] >= end_[k]) crossed |= 1u << k;
+      spans[k] = span_of(low, high);
+      if (spans[k].width > half_[k]) covered |= 1u << k;
+      if (!(low >= from_[k] && low < beyond_[k])) moved |= 1u << k;
+      if (high >= end_[k]) crossed |= 1u << k;
     }
-    T* to = corners_.get() + row * 2 * dimension;
     if ((moved | covered) != 0) {
+      if (!has_moved()) is_moved_.assign(count_ / 64 + 1, 0);
       is_moved_[row / 64] |= std::uint64_t{1} << row % 64;
       moved_rows_.push_back(static_cast<std::int32_t>(row));
       moved_corners_.insert(moved_corners_.end(), to, to + 2 * dimension);
       if (covered != 0) cover(row, covered, spans);
-      for (std::size_t k = 0; k < dimension; ++k)
-        if ((covered >> k & 1) != 0)
-          to[k] = from_[k], to[dimension + k] = end_[k];
-        else if ((moved >> k & 1) != 0)
+      crossed = 0;
+      for (std::size_t k = 0; k < dimension; ++k) {
+        if (!cell_.repeats(k)) continue;
+        if ((covered >> k & 1) != 0) {
+          to[k] = from_[k], to[dimension + k] = beyond_[k];
+          continue;
+        }
+        if (!(to[k] >= from_[k] && to[k] < end_[k])) {
+          put_into_cell(cell_, k, spans[k]);
           write(k, spans[k], 0, to);
+        }
+        if (reach_of(k, spans[k], 0)[1] >= end_[k]) crossed |= 1u << k;
+      }
     }
     if (!touching_ && !has_interior) return;
     for (std::uint32_t axes = crossed; axes != 0; axes = (axes - 1) & crossed) {
-      const std::size_t number = boxes_.count + images_.size();
+      const std::size_t number = count_ + images_.size();
       images_.push_back({static_cast<std::int32_t>(row), axes});
       if (2 * dimension * (number + 1) > corners_.size()) corners_.grow(2 * dimension * (number + number / 2 + 16));
       T* image = corners_.get() + number * 2 * dimension;
@@ -374,7 +450,7 @@ class CellBoxes {
       covered.corners[k] = spans[k].base + spans[k].worlds * cell_.period[k];
       covered.corners[4 + k] = covered.corners[k] + spans[k].width;
     }
-    if (covered_at_.empty()) covered_at_.assign(boxes_.count, 0);
+    if (covered_at_.empty()) covered_at_.assign(count_, 0);
     covered_at_[row] = static_cast<std::uint32_t>(covered_.size());
     covered_.push_back(covered);
   }
@@ -386,6 +462,13 @@ class CellBoxes {
     return moved_corners_.data() + static_cast<std::size_t>(at) * 2 * cell_.dimension;
   }
 
+  // How far below where it is said to begin the cell may begin at the least lower corner.
+  double lowest_from(std::size_t k) const { return cell_.from[k] - cell_.period[k] / 128; }
+  // A number of T is less only where it is less than the exact sum.
+  static T end_of(double from, double periods) {
+    const detail::TwoSum end(from, periods);
+    return not_below(end.error < 0 ? std::nextafter(end.sum, -kInfinity) : end.sum);
+  }
   // The least number of T that is not below x, or infinity.
   static T not_below(double x) {
     const T near = static_cast<T>(x);
@@ -410,7 +493,7 @@ class CellBoxes {
     return at < count() ? Image{number, 0} : images_[at - count()];
   }
   const Covered& covered_of(std::int32_t row) const {
-    return covered_[covered_at_.empty() ? 0 : covered_at_[static_cast<std::size_t>(row)]];
+    return covered_[covered_at_.empty() || is_as_given(row) ? 0 : covered_at_[static_cast<std::size_t>(row)]];
   }
   const T* corners_of(std::int32_t number) const {
     return corners_.get() + static_cast<std::size_t>(number) * 2 * cell_.dimension;
@@ -422,17 +505,19 @@ class CellBoxes {
     return span;
   }
 
-  BoxView<T> boxes_;
+  std::size_t count_;
   T grow_;
   bool touching_;
   PeriodicCell cell_;
-  // Where boxes are at their places and small, in T; infinite along axes that do not repeat.
+  // Where boxes are at their places, need no image, and are small, in T; infinite along axes that do not repeat.
   static constexpr T kBeyond = std::numeric_limits<T>::infinity();
   std::array<T, 4> from_{-kBeyond, -kBeyond, -kBeyond, -kBeyond}, end_{kBeyond, kBeyond, kBeyond, kBeyond},
-      half_ = end_;
+      beyond_ = end_, half_ = end_;
+  double rounding_[4] = {};              // more than a difference of rounded corners differs from that of the boxes
+  std::vector<std::uint32_t> apart_;     // rows that are still to be placed
   PlainArray<T> corners_;                // lower, then upper, of each number
   std::vector<Image> images_;            // ascending by row
-  std::vector<std::uint64_t> is_moved_;  // a bit for each number: not a row as it was given
+  std::vector<std::uint64_t> is_moved_;  // a bit for each number: not a row as it was given; empty if all rows are
   // Rows that are not as they were given, ascending, and their grown corners where they were.
   std::vector<std::int32_t> moved_rows_;
   std::vector<T> moved_corners_;
@@ -440,24 +525,26 @@ class CellBoxes {
   std::vector<std::uint32_t> covered_at_;  // where each row is there; empty if there are none
 };
 
-// Chooses where the cell begins, by a sample of the boxes.
+// Chooses about where the cell begins, by a sample of the boxes.
 template <class T>
 void choose_place(const Problem<T>& problem, PeriodicCell& cell) {
-  constexpr std::size_t kSample = 128;
-  std::array<double, 2 * kSample> lower;
-  for (std::size_t k = 0; k < cell.dimension; ++k) {
-    if (!cell.repeats(k)) continue;
-    std::size_t count = 0;
-    for (const BoxView<T>* boxes : {&problem.first, &problem.second}) {
-      if (boxes == &problem.second && !problem.cross) continue;
-      const StratifiedSample places(boxes->count, kSample);
-      for (std::size_t place = 0; place < places.size(); ++place) {
-        const double x = boxes->lower_of(places[place])[k] - problem.grow;
-        if (std::isfinite(x)) lower[count++] = x;
+  constexpr std::size_t kSample = 512;
+  double lower[4][2 * kSample];
+  std::size_t count[4] = {};
+  for (const BoxView<T>* boxes : {&problem.first, &problem.second}) {
+    if (boxes == &problem.second && !problem.cross) continue;
+    const StratifiedSample places(boxes->count, std::clamp<std::size_t>(boxes->count / 4, 64, kSample));
+    for (std::size_t place = 0; place < places.size(); ++place) {
+      const T* const corner = boxes->lower_of(places[place]);
+      for (std::size_t k = 0; k < cell.dimension; ++k) {
+        const double x = corner[k] - problem.grow;
+        lower[k][count[k]] = x;
+        count[k] += std::isfinite(x) ? 1 : 0;
       }
     }
-    cell.from[k] = choose_from(cell.period[k], lower.data(), count);
   }
+  for (std::size_t k = 0; k < cell.dimension; ++k)
+    if (cell.repeats(k)) cell.from[k] = choose_from(cell.period[k], lower[k], count[k]);
 }
 
 // Rows by key, with the images of the rows behind the rows of their key.
@@ -497,6 +584,12 @@ class CellProblem {
     sets_.reserve(2);
     sets_.emplace_back(given.first, given.grow, given.touching, cell, workers, interrupt);
     if (given.cross) sets_.emplace_back(given.second, given.grow, given.touching, cell, workers, interrupt);
+    double from[4];
+    for (std::size_t k = 0; k < cell.dimension; ++k) {
+      from[k] = cell.from[k];
+      for (const CellBoxes<T>& set : sets_) from[k] = std::min(from[k], set.least_from(k));
+    }
+    for (CellBoxes<T>& set : sets_) set.place(from, interrupt);
     if (given.batches != nullptr) add_batches(*given.batches);
   }
 
@@ -563,39 +656,59 @@ class CellPairs {
     method_.run(task, scratch.of_method.get(), found);
     const std::size_t count = found.size() - before.size;
     found.rewind(before);
-    const std::int32_t *first = found.first(), *second = found.second();
-    if (in_place) {
-      out.commit(keep(first, second, count, out));
-      return;
-    }
+    std::int32_t *first = found.first(), *second = found.second();
     for (std::size_t begin = 0; begin < count; begin += kStretch) {
-      const std::size_t part = std::min(kStretch, count - begin);
-      out.room(part);
-      out.commit(keep(first + begin, second + begin, part, out));
+      const std::size_t part = std::min(kStretch, count - begin), kept = keep(first + begin, second + begin, part);
+      if (!in_place) out.room(kept);
+      if (out.first() != first + begin) {
+        std::copy_n(first + begin, kept, out.first());
+        std::copy_n(second + begin, kept, out.second());
+      }
+      out.commit(kept);
     }
   }
 
  private:
-  static constexpr std::size_t kStretch = 8192;
+  static constexpr std::size_t kStretch = 2048;
 
-  // Writes those that are to be taken to where `out` has room, which may be where they are; returns how many.
-  std::size_t keep(const std::int32_t* first, const std::int32_t* second, std::size_t count, PairBuffer& out) const {
+  // Leaves those that are to be taken, as rows; returns how many. Their order depends on nothing but these pairs.
+  std::size_t keep(std::int32_t* first, std::int32_t* second, std::size_t count) const {
     const CellBoxes<T>&one = problem_.first(), &two = problem_.second();
-    const bool cross = problem_.cross();
-    std::int32_t *to_first = out.first(), *to_second = out.second();
-    std::size_t kept = 0;
-    for (std::size_t at = 0; at < count; ++at) {
-      std::int32_t a = first[at], b = second[at];
-      if (!one.is_as_given(a) || !two.is_as_given(b)) {
-        const std::int32_t row = one.row_of(a), other = two.row_of(b);
-        if ((!cross && row == other) || !one.takes(a, two, b)) continue;
-        a = cross ? row : std::min(row, other);
-        b = cross ? other : std::max(row, other);
+    // Those of images, or of boxes that are not as they were given: listed without a branch, for which ones these are
+    // is a guess that a processor often makes wrong.
+    std::uint32_t listed[kStretch];
+    std::size_t left = 0;
+    const auto list = [&](const auto& is_listed) {
+      for (std::uint32_t at = 0; at < count; ++at) {
+        listed[left] = at;
+        left += is_listed(first[at], second[at]) ? 1 : 0;
       }
-      to_first[kept] = a;
-      to_second[kept++] = b;
+    };
+    const bool cross = problem_.cross();
+    const auto one_count = static_cast<std::int32_t>(one.count()), two_count = static_cast<std::int32_t>(two.count());
+    if (one.has_moved() || two.has_moved())
+      list([&](std::int32_t a, std::int32_t b) { return !one.is_as_given(a) | !two.is_as_given(b); });
+    else if (cross)
+      list([&](std::int32_t a, std::int32_t b) { return (a >= one_count) | (b >= two_count); });
+    else
+      list([&](std::int32_t, std::int32_t b) { return b >= one_count; });  // the larger number
+    // From the last to the first: the last pair takes the place of one that is not to be taken.
+    for (std::size_t kept = count;;) {
+      if (left == 0) return kept;
+      constexpr std::size_t kAhead = 8;
+      const std::size_t at = listed[--left], soon = listed[left > kAhead ? left - kAhead : 0];
+      one.read_ahead_of(first[soon]);
+      two.read_ahead_of(second[soon]);
+      const std::int32_t a = first[at], b = second[at], row = one.row_of(a), other = two.row_of(b);
+      if ((!cross && row == other) || !one.takes(a, two, b)) {
+        --kept;
+        first[at] = first[kept];
+        second[at] = second[kept];
+        continue;
+      }
+      first[at] = cross ? row : std::min(row, other);
+      second[at] = cross ? other : std::max(row, other);
     }
-    return kept;
   }
 
   CellProblem<T> problem_;

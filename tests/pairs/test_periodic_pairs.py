@@ -55,7 +55,23 @@ def boxes_a_bit_apart(rng, n, period):
     return lower, lower + rng.integers(0, 3, lower.shape) * period / 3 + rng.integers(0, 3, lower.shape) * last
 
 
-KINDS = (lattice_boxes, small_boxes, wide_boxes, far_boxes, far_cell_boxes, few_far_boxes, boxes_a_bit_apart)
+def boxes_a_bit_wider_spread(rng, n, period):
+    """Over a little more than one period, so that none has to be moved; a few of them wide."""
+    lower = rng.random((n, len(period))) * period * rng.choice([1.02, 1.1])
+    size = np.where(rng.random(lower.shape) < 0.1, 0.9, 0.2) * rng.random(lower.shape)
+    return lower, lower + size * period
+
+
+KINDS = (
+    lattice_boxes,
+    small_boxes,
+    wide_boxes,
+    far_boxes,
+    far_cell_boxes,
+    few_far_boxes,
+    boxes_a_bit_apart,
+    boxes_a_bit_wider_spread,
+)
 
 
 def draw(rng, kind, n, period, dtype):
