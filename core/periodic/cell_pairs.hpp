@@ -179,14 +179,7 @@ class CellBoxes {
   }
 
   // Where the cell is to begin: at the least lower corner, unless that is far below where it was said to begin.
-  double least_from(std::size_t k) const {
-    double least = cell_.from[k];
-    for (const std::uint32_t row : apart_) {
-      const double low = corners_of(static_cast<std::int32_t>(row))[k];
-      if (low >= lowest_from(k)) least = std::min(least, low);
-    }
-    return least;
-  }
+  double least_from(std::size_t k) const { return std::min<double>(cell_.from[k], least_[k]); }
 
   // Puts all boxes to their places. `from`: of each axis, between `least_from` and where it was said to begin. Throws
   // InvalidBoxes for boxes that are nowhere: both corners at the same infinity of an axis that repeats. Open boxes
@@ -202,7 +195,10 @@ class CellBoxes {
       rounding_[k] = 8 * kRounding * farthest + 0x1p-36 * cell_.period[k] + 64 * kLeast;
     }
     in_stretches(apart_.size(), interrupt, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t at = begin; at < end; ++at) place_row(apart_[at]);
+      for (std::size_t at = begin; at < end; ++at) {
+        read_ahead_of(static_cast<std::int32_t>(apart_[std::min(at + kRowsAhead, apart_.size() - 1)]));
+        place_row(apart_[at]);
+      }
     });
     apart_ = {};
     if (has_moved()) {
@@ -310,25 +306,35 @@ class CellBoxes {
     return true;
   }
 
+  // Rows that may not be at their places, need an image, or are wide; and of their lower corners the least at which the
+  // cell may begin.
+  struct Apart {
+    std::vector<std::uint32_t> rows;
+    std::array<T, 4> least{kBeyond, kBeyond, kBeyond, kBeyond};
+  };
+
   // Copies all boxes, grown, and lists those that may not be at their places, need an image, or are wide: without a
   // branch, for which ones these are is a guess that a processor often makes wrong.
   template <std::size_t D>
   void copy(const BoxView<T>& boxes, unsigned workers, Interrupt& interrupt) {
     constexpr std::size_t kRowsATask = std::size_t{1} << 14, kTasksWorthThreads = 3;
     const std::size_t tasks = (count_ + kRowsATask - 1) / kRowsATask;
-    std::vector<std::vector<std::uint32_t>> apart(tasks);
+    std::vector<Apart> apart(tasks);
     std::atomic<bool> valid{true};
     for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, interrupt, [&](unsigned, std::size_t task) {
       const std::size_t begin = task * kRowsATask, end = std::min(count_, begin + kRowsATask);
       if (!copy_some<D>(boxes, begin, end, apart[task])) valid.store(false);
     });
     if (!valid) throw InvalidBoxes();
-    for (const std::vector<std::uint32_t>& some : apart) apart_.insert(apart_.end(), some.begin(), some.end());
+    for (const Apart& some : apart) {
+      apart_.insert(apart_.end(), some.rows.begin(), some.rows.end());
+      for (std::size_t k = 0; k < D; ++k) least_[k] = std::min(least_[k], some.least[k]);
+    }
   }
 
   // Rows [begin, end); false if there is NaN or lower > upper.
   template <std::size_t D>
-  bool copy_some(const BoxView<T>& boxes, std::size_t begin, std::size_t end, std::vector<std::uint32_t>& apart) {
+  bool copy_some(const BoxView<T>& boxes, std::size_t begin, std::size_t end, Apart& apart) {
     // As many numbers as compilers take at a time, where a box has fewer: nothing is asked of the last ones, which are
     // those of the next box.
     constexpr std::size_t kTogether = 64, kLanes = sizeof(T) > 4 && D < 3 ? 2 : 4;
@@ -338,6 +344,8 @@ class CellBoxes {
       last[k] = k < D && cell_.repeats(k) ? std::nextafter(end_[k], -kBeyond) : kBeyond;
       widest[k] = k < D ? half_[k] - 2 * grow_ : 0;
     }
+    T lowest[D];
+    for (std::size_t k = 0; k < D; ++k) lowest[k] = not_below(lowest_from(k));
     const T grow = grow_;
     const bool is_dense = boxes.lower_stride == 2 * std::ptrdiff_t{D} && boxes.upper_stride == boxes.lower_stride &&
                           boxes.upper == boxes.lower + D;
@@ -372,8 +380,12 @@ class CellBoxes {
       }
       for (std::size_t at = 0; at < count; ++at) {
         const T* const box = corners + 2 * D * listed[at];
-        for (std::size_t k = 0; k < D; ++k) valid &= box[k] <= box[D + k];
-        apart.push_back(static_cast<std::uint32_t>(begin) + listed[at]);
+        for (std::size_t k = 0; k < D; ++k) {
+          valid &= box[k] <= box[D + k];
+          const T low = box[k] - grow;
+          if (low >= lowest[k]) apart.least[k] = std::min(apart.least[k], low);
+        }
+        apart.rows.push_back(static_cast<std::uint32_t>(begin) + listed[at]);
       }
       T* const to = corners_.get() + 2 * D * begin;
       if (grow == 0)
@@ -513,6 +525,7 @@ class CellBoxes {
   static constexpr T kBeyond = std::numeric_limits<T>::infinity();
   std::array<T, 4> from_{-kBeyond, -kBeyond, -kBeyond, -kBeyond}, end_{kBeyond, kBeyond, kBeyond, kBeyond},
       beyond_ = end_, half_ = end_;
+  std::array<T, 4> least_{kBeyond, kBeyond, kBeyond, kBeyond};  // lower corners at which the cell may begin
   double rounding_[4] = {};              // more than a difference of rounded corners differs from that of the boxes
   std::vector<std::uint32_t> apart_;     // rows that are still to be placed
   PlainArray<T> corners_;                // lower, then upper, of each number
