@@ -272,8 +272,8 @@ class IntervalPairs {
   using Stretch = typename KeyedOrder<T>::Stretch;
   // Rows whose runs are looked at together, and numbers of a run.
   static constexpr std::size_t kTogether = 64, kWindow = 8;
-  // A quarter of what a task may find, so that a few threads have equal shares.
-  static constexpr std::uint64_t kCandidates = kTaskCandidates / 4;
+  // A task takes some 0.1 ms, so that threads have equal shares of a million rows.
+  static constexpr std::uint64_t kCandidates = kTaskCandidates / 32;
   // The runs of positions [begin, end) of a set, whose first lies in a stretch; of a piece, one run's [from, to).
   struct Task {
     std::uint32_t set, begin, end, from, to;

@@ -342,6 +342,17 @@ def test_tensors_of_torch_itself_are_read_and_results_become_tensors():
             bp.pairs(given)
 
 
+def test_intervals_are_read_without_a_copy_whatever_the_step_of_their_axis():
+    ends = np.array([[0.0, 2.0], [1.0, 3.0], [9.0, 9.5]])
+    for given in (ends[:, :, np.newaxis], ends.reshape(3, 2, 1), ends, (ends[:, :1], ends[:, 1][:, np.newaxis])):
+        lower, upper = as_corners(given)
+        assert np.shares_memory(lower, ends)
+        assert np.shares_memory(upper, ends)
+        assert lower.strides == upper.strides == (16, 8)
+        assert np.array_equal(np.hstack((lower, upper)), ends)
+        assert bp.pairs(given).tolist() == [[0, 1]]
+
+
 @pytest.mark.parametrize(
     "make",
     [arrow_lists, arrow_sliced_lists, arrow_nested_lists, arrow_lists_of_any_length, arro3_lists],

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from broadphase.arguments import as_whole
@@ -318,6 +319,9 @@ def _lay_out(corner: NDArray[Any]) -> NDArray[Any]:
     """Return the corners as the core reads them: numbers of a row side by side, rows a positive step apart."""
     row_step, step = corner.strides
     size = corner.itemsize
-    if step == size and row_step > 0 and row_step % size == 0 and corner.flags.aligned:
-        return corner
+    if row_step > 0 and row_step % size == 0 and corner.flags.aligned:
+        if step == size:
+            return corner
+        if corner.shape[1] == 1:  # NumPy gives an axis of one number any step
+            return as_strided(corner, strides=(row_step, size))
     return np.array(corner, order="C")
