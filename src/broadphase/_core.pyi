@@ -1229,6 +1229,9 @@ def number_names(capsules: list, titles: list) -> object:
     Number the names in Arrow streams: an array each, and how many there are; None for other data. ValueError names by its title the stream whose data is damaged.
     """
 
+def rows_of_column(column: Annotated[NDArray, dict(shape=(None,), device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], workers: int) -> object:
+    """Copy rows of an array of unsigned numbers, in this order."""
+
 class GeosFunctions:
     """What is called of the GEOS that shapely has loaded."""
 

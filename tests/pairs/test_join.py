@@ -406,6 +406,27 @@ def test_pandas_has_a_new_index_or_that_of_left():
         bp.join(pd.DataFrame([[1, 2]], columns=["a", "a"]), lower="a", upper="a")
 
 
+def test_columns_of_pandas_keep_their_values_and_dtypes_on_any_number_of_threads():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(11)
+    count = 40_000
+    begins = rng.uniform(0, count, (2, count))
+    whole = rng.integers(-100, 100, count)
+    kinds = ["i1", "u2", "i4", "u8", "f2", "f4", "f8", "?", "M8[ns]", "m8[s]", "c8", "c16"]
+    columns = {kind: whole.astype(kind) for kind in kinds} | {"objects": whole.astype(str).astype(object)}
+    left = pd.DataFrame({"begin": begins[0], "end": begins[0] + 1, **columns}, copy=False)
+    left["of every second"] = np.repeat(whole, 2)[::2]
+    right = pd.DataFrame({"begin": begins[1], "end": begins[1] + 1, "number": whole.astype(">i4")}, copy=False)
+    boxes = [np.stack((begin, begin + 1), axis=1)[:, :, np.newaxis] for begin in begins]
+    first, second = bp.pairs(*boxes, sort=True).T
+    for workers in (1, 2, 5):
+        joined = bp.join(left, right, lower="begin", upper="end", workers=workers)
+        for name in left:
+            assert joined[name].dtype == left[name].dtype
+            assert np.array_equal(joined[name].to_numpy(), left[name].to_numpy()[first])
+        assert np.array_equal(joined["number"], right["number"].to_numpy()[second])
+
+
 def test_lazy_frames_and_relations_stay_what_they_are():
     pl, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
     frame = pl.DataFrame({"a": [0, 1], "b": [1, 2]})

@@ -242,6 +242,7 @@ def join(
         rows = np.flatnonzero(overlapping.have_partners() == (how == "semi")).astype(np.int32)
         some_rows: AnyTable = left_table.table(_taken(left_table, columns[0], rows), rows)
         return some_rows
+    threads = worker_count(workers)
     has_missing, more = how == "left", {}
     first: NDArray[np.int32] | None = None  # all rows
     try:
@@ -254,13 +255,14 @@ def join(
                 distances = gaps if len(search.axes) > 1 else as_lengths(search.axes[0], gaps, "left", first)
                 more[measured] = left_table.made(distances, gone if has_missing else None)
         else:
-            found = overlapping.pairs(worker_count(workers), pair_limit(max_pairs))
+            found = overlapping.pairs(threads, pair_limit(max_pairs))
             first, second = found[:, 0], found[:, 1]
             if how == "left":
                 first, second = _with_the_others(first, second, left_table.height)
     except (_native.TooManyPairs, TooManyPairsError):
         raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
-    made = _taken(left_table, columns[0], first) | _taken(tables[1], columns[1], second, has_missing)
+    made = _taken(left_table, columns[0], first, workers=threads)
+    made |= _taken(tables[1], columns[1], second, has_missing, threads)
     joined: AnyTable = left_table.table(made | more)
     return joined
 
@@ -374,5 +376,7 @@ def _kept(tables: Sequence[Table], keep: Any) -> tuple[list[str], list[str]]:
     return [x for x in names if x in tables[0].names], [x for x in names if x in tables[1].names]
 
 
-def _taken(table: Table, columns: dict[str, str], rows: Any, has_missing: bool = False) -> dict[str, Any]:
-    return dict(zip(columns.values(), table.rows(list(columns), rows, has_missing).values(), strict=True))
+def _taken(
+    table: Table, columns: dict[str, str], rows: Any, has_missing: bool = False, workers: int = 1
+) -> dict[str, Any]:
+    return dict(zip(columns.values(), table.rows(list(columns), rows, has_missing, workers).values(), strict=True))

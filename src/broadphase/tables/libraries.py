@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.arguments import undamaged
 from broadphase.errors import quoted, unknown_name
 from broadphase.extras import has_library, import_extra
@@ -85,7 +86,7 @@ class Table(ABC):
         """Return a column of names for `number_names`: a capsule; an object array where there is no such; or None."""
 
     @abstractmethod
-    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
+    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool, workers: int = 1) -> dict[str, Any]:
         """Return columns of these rows (None: of all). With `has_missing`, row -1 has no values."""
 
     @abstractmethod
@@ -215,17 +216,17 @@ class _Pandas(Table):
         texts = series.astype(object).to_numpy()
         return texts if pandas.api.types.infer_dtype(texts, skipna=True) in ("string", "bytes", "empty") else None
 
-    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
+    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool, workers: int = 1) -> dict[str, Any]:
         columns = {}
         for name in names:
             series = self._series(name)
             if rows is None:
                 columns[name] = series.to_numpy() if isinstance(series.dtype, np.dtype) else series.array
             else:
-                columns[name] = self._rows_of(series, name, rows, has_missing)
+                columns[name] = self._rows_of(series, name, rows, has_missing, workers)
         return columns
 
-    def _rows_of(self, series: Any, name: str, rows: Rows, has_missing: bool) -> Any:
+    def _rows_of(self, series: Any, name: str, rows: Rows, has_missing: bool, workers: int) -> Any:
         pandas, dtype = self._pandas, series.dtype
         if isinstance(dtype, pandas.ArrowDtype):
             return pandas.arrays.ArrowExtensionArray(
@@ -241,8 +242,11 @@ class _Pandas(Table):
             values[there] = series.to_numpy()[rows[there]]
             return self.made(values, ~there)
         if isinstance(dtype, np.dtype):  # pandas takes rows in native byte order only
-            values = series.to_numpy()
-            return take(values.astype(dtype.newbyteorder("="), copy=False), rows, allow_fill=has_missing)
+            values = series.to_numpy().astype(dtype.newbyteorder("="), copy=False)
+            if has_missing or dtype.kind not in "biufmM" or dtype.itemsize > 8:
+                return take(values, rows, allow_fill=has_missing)
+            taken: Any = _native.rows_of_column(values.view(f"u{dtype.itemsize}"), rows, workers)
+            return taken.view(values.dtype)
         return series.array.take(rows, allow_fill=has_missing)
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
@@ -322,7 +326,7 @@ class _Polars(Table):
         texts = (self._polars.String, self._polars.Categorical, self._polars.Enum, self._polars.Binary)
         return series.__arrow_c_stream__() if series.dtype.base_type() in texts else None
 
-    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
+    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool, workers: int = 1) -> dict[str, Any]:
         if not names:
             return {}
         frame = self._frame[list(names)]  # for `select`, a name such as "*" or "^a.*$" stands for several columns
@@ -364,7 +368,7 @@ class _Arrow(Table):
     def names_of(self, name: str) -> Any:
         return _arrow_names(self._checked(name))
 
-    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
+    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool, workers: int = 1) -> dict[str, Any]:
         columns = {name: self._checked(name) for name in names}
         if rows is None:
             return columns
@@ -407,11 +411,14 @@ class _DuckDB(_Arrow):
     def names_of(self, name: str) -> Any:
         return None if self._is_odd(name) else super().names_of(name)
 
-    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool) -> dict[str, Any]:
+    def rows(self, names: Sequence[str], rows: Rows | None, has_missing: bool, workers: int = 1) -> dict[str, Any]:
         variant = next((name for name in names if "VARIANT" in self._types[name]), None)
         if variant is not None:
             raise ValueError(f"{self.at(variant)} is a VARIANT, which Arrow does not have: cast it, or see keep")
-        return {name: (column, self._types[name]) for name, column in super().rows(names, rows, has_missing).items()}
+        return {
+            name: (column, self._types[name])
+            for name, column in super().rows(names, rows, has_missing, workers).items()
+        }
 
     def made(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         return super().made(values, missing), None
