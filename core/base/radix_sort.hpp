@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <mutex>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -129,6 +132,7 @@ class RowSorter {
   // Forgets all rows; there is room for `capacity` of them.
   void start(std::size_t capacity) {
     count_ = 0;
+    range_ = {};
     if (capacity > capacity_ || !items_) {
       spare_.reset();
       items_.reset();
@@ -142,15 +146,24 @@ class RowSorter {
   template <class At>
   void add_all(std::size_t count, unsigned workers, Interrupt& interrupt, const At& at) {
     Item* const items = items_.get() + count_;
+    std::mutex mutex;
     in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      Range own;
       for (std::size_t k = begin; k < end; ++k) {
         const std::pair<T, std::uint32_t> item = at(k);
         items[k] = {order_bits(item.first), item.second};
+        own.add(items[k].key);
       }
+      const std::lock_guard lock(mutex);
+      range_.add(own.least);
+      range_.add(own.most);
     });
     count_ += count;
   }
-  void add(T value, std::uint32_t row) { items_[count_++] = {order_bits(value), row}; }
+  void add(T value, std::uint32_t row) {
+    items_[count_] = {order_bits(value), row};
+    range_.add(items_[count_++].key);
+  }
   std::size_t count() const { return count_; }
   std::uint32_t row(std::size_t position) const { return items_[position].row; }
   Bits bits(std::size_t position) const { return items_[position].key; }  // order_bits of its value
@@ -161,6 +174,15 @@ class RowSorter {
   struct Item {
     Bits key;
     std::uint32_t row;
+  };
+  // Of the keys that have been added.
+  struct Range {
+    Bits least = std::numeric_limits<Bits>::max(), most = 0;
+
+    void add(Bits key) {
+      least = key < least ? key : least;
+      most = key > most ? key : most;
+    }
   };
   // Three digits of 11 bits cover a float, and 2048 counters are 8 KB, well within the nearest cache. Four digits of 8
   // bits have fewer counters to clear and to add up: better for few rows. For fewer yet, none at all.
@@ -179,39 +201,53 @@ class RowSorter {
   // By the bits [from, to) of key - least.
   template <int Digit>
   void sort_digits(int from, int to, Interrupt& interrupt, unsigned workers) {
-    const Bits least = least_;
+    const Bits least = range_.least;
     const auto key = [least](const Item& item) { return static_cast<Bits>(item.key - least); };
     if (radix_sort<Digit>(items_.get(), spare_.get(), count_, from, to, key, workers, interrupt) != items_.get())
       items_.swap(spare_);
   }
 
-  bool insert(std::size_t moves) {
-    return insertion_sort(items_.get(), count_, [](const Item& item) { return item.key; }, moves);
+  bool insert(std::size_t begin, std::size_t end, std::size_t moves) {
+    return insertion_sort(items_.get() + begin, end - begin, [](const Item& item) { return item.key; }, moves);
   }
+  bool insert_all(int skipped, Interrupt& interrupt, unsigned workers);
 
   PlainMemory<Item> items_, spare_;
   std::size_t capacity_ = 0, count_ = 0;
-  Bits least_ = 0;
+  Range range_;
 };
+
+// Sorts items that are in the order of all bits but the lowest: those that the highest tell apart stay apart, so each
+// thread sorts stretches between such. False, with the work half done, if that takes too many moves.
+template <class T>
+bool RowSorter<T>::insert_all(int skipped, Interrupt& interrupt, unsigned workers) {
+  if (workers <= 1) return insert(0, count_, kMovesPerItem * count_);
+  const auto begins_anew = [&](std::size_t k) {
+    return (items_[k - 1].key - range_.least) >> skipped != (items_[k].key - range_.least) >> skipped;
+  };
+  std::atomic<bool> is_sorted{true};
+  in_stretches_on_threads(count_, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+    while (begin > 0 && begin < end && !begins_anew(begin)) ++begin;  // belongs to the stretch before
+    if (begin == end || !is_sorted.load(std::memory_order_relaxed)) return;
+    while (end < count_ && !begins_anew(end)) ++end;
+    if (!insert(begin, end, kMovesPerItem * (end - begin))) is_sorted.store(false, std::memory_order_relaxed);
+  });
+  return is_sorted.load(std::memory_order_relaxed);
+}
 
 template <class T>
 void RowSorter<T>::sort(Interrupt& interrupt, unsigned workers) {
   if (count_ <= kInsertionSize) {
-    insert(count_ * count_);
+    insert(0, count_, count_ * count_);
     return;
   }
   if (!spare_) spare_ = allocate_plain<Item>(capacity_);
-  Bits most = least_ = items_[0].key;
-  for (std::size_t k = 1; k < count_; ++k) {
-    least_ = items_[k].key < least_ ? items_[k].key : least_;
-    most = items_[k].key > most ? items_[k].key : most;
-  }
-  const auto width = static_cast<int>(std::bit_width(static_cast<Bits>(most - least_)));
+  const auto width = static_cast<int>(std::bit_width(static_cast<Bits>(range_.most - range_.least)));
   // The highest 32 bits settle all 32-bit keys, and all but a few of the 64-bit ones: those are then near their
   // places. Should they be many, every digit is sorted. Equal keys keep their order on either way.
   const int skipped = width > 32 ? width - 32 : 0;
   sort_digits(skipped, width, interrupt, workers);
-  if (skipped > 0 && !insert(kMovesPerItem * count_)) sort_digits(0, width, interrupt, workers);
+  if (skipped > 0 && !insert_all(skipped, interrupt, workers)) sort_digits(0, width, interrupt, workers);
 }
 
 // Compiled once: radix_sort.cpp.

@@ -39,6 +39,8 @@ class Writing {
       take_boxes(nb::cast<nb::tuple>(from));
     else if (nb::isinstance<nb::bool_>(from))
       take_flag(nb::cast<bool>(from));
+    else if (nb::isinstance<nb::int_>(from))
+      take_number(nb::cast<std::int64_t>(from));
     else if (!from.is_none())
       take(nb::cast<Source>(from, false));
   }
@@ -60,6 +62,12 @@ class Writing {
       write();
       return;
     }
+    if (form_ == Form::number) {
+      const EvenSplit split{count_, parts()};
+      std::fill(static_cast<std::int64_t*>(to_.data()) + split.at(part),
+                static_cast<std::int64_t*>(to_.data()) + split.at(part + 1), number_);
+      return;
+    }
     const EvenSplit split{count_ * width_, parts()};
     const std::size_t begin = split.at(part), size = split.at(part + 1) - begin;
     auto* to = static_cast<std::byte*>(to_.data()) + begin;
@@ -70,7 +78,7 @@ class Writing {
   }
 
  private:
-  enum class Form : std::uint8_t { flag, values, boxes };
+  enum class Form : std::uint8_t { flag, number, values, boxes };
   using Target = nb::ndarray<nb::c_contig, nb::device::cpu>;
   using Source = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
@@ -109,6 +117,11 @@ class Writing {
     flag_ = flag;
     if (to_.dtype().bits != 8) throw_misfit();
   }
+  void take_number(std::int64_t number) {
+    number_ = number;
+    form_ = Form::number;
+    if (rows_ != nullptr || to_.ndim() != 1 || to_.dtype() != nb::dtype<std::int64_t>()) throw_misfit();
+  }
   void take(Source&& values) {
     if (values.dtype() != to_.dtype() || values.nbytes() != count_ * width_) throw_misfit();
     values_ = std::move(values);
@@ -129,6 +142,7 @@ class Writing {
   const std::int32_t* rows_ = nullptr;  // null: all of them
   Form form_ = Form::flag;
   bool flag_ = false;
+  std::int64_t number_ = 0;
   Source values_;
   AnyArray lower_, upper_;
 };

@@ -62,8 +62,9 @@ nb::object deliver(nb::object queue, nb::object function, nb::object argument) {
 void bind_commit(nb::module_& module) {
   module.def(
       "commit", &commit, "arrays"_a, "dictionaries"_a, "items"_a = nb::list(), "shapes"_a = nb::list(), "workers"_a = 1,
-      "Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper "
-      "corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of "
+      "Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, an int64 for all, or "
+      "lower and upper corners, without rows those of the first ones; then update (to, from) dictionaries, items and "
+      "shapes: all of "
       "it, or nothing.");
   module.def("write_row", &write_row, "array"_a, "row"_a, "numbers"_a, "columns"_a.none() = nb::none(),
              "displaced"_a.noconvert().none() = nb::none(),

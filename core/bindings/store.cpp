@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/memory.hpp"
+#include "base/parallel.hpp"
 #include "base/samples.hpp"
 #include "base/with_dimension.hpp"
 #include "bindings.hpp"
@@ -66,6 +68,18 @@ nb::object next_rows(Vector<bool> alive, Vector<std::int64_t> generation, std::s
   return as_array(std::move(rows));
 }
 
+// The rows 0 to count - 1.
+nb::object first_rows(std::size_t count, unsigned workers) {
+  PlainMemory<std::int32_t> rows = allocate_plain<std::int32_t>(count);
+  without_gil(count, [&] {
+    Interrupt none;  // a few milliseconds
+    in_stretches_on_threads(count, workers, none, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) rows[row] = static_cast<std::int32_t>(row);
+    });
+  });
+  return as_array(std::move(rows), {count});
+}
+
 nb::object sample_rows(std::size_t count, std::size_t most) {
   if (most >= std::size_t{1} << 31) throw nb::value_error("a sample has fewer than 2^31 rows");
   const StratifiedSample sample(count, most);
@@ -83,6 +97,7 @@ void bind_store(nb::module_& module) {
              "The position of the first row that is not in use; -1 if all are and they ascend, -2 if they do not.");
   module.def("next_rows", &next_rows, "alive"_a, "generation"_a, "slots"_a, "first"_a, "last_generation"_a, "count"_a,
              "The rows of new boxes: the free ones from `first` on, the lowest first, then new ones.");
+  module.def("first_rows", &first_rows, "count"_a, "workers"_a, "The rows 0 to count - 1.");
   module.def("sample_rows", &sample_rows, "count"_a, "most"_a,
              "Up to `most` of `count` rows, ascending: one of each of as many equal stretches, by a fixed hash.");
 }

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "base/parallel.hpp"
+#include "base/plain_vector.hpp"
 #include "linear_tree/order.hpp"
 
 namespace broadphase {
@@ -126,10 +129,20 @@ inline constexpr std::size_t kLeafBoxes = 32;
 class LinearNodes {
  public:
   LinearNodes() = default;
-  explicit LinearNodes(const LinearOrder& order) : order_(&order) {
+  LinearNodes(const LinearOrder& order, unsigned workers, Interrupt& interrupt) : order_(&order) {
     if (order.size() == 0) return;
     nodes_.reserve(order.size() / 8 + 8);
-    add(0, order.size(), kNoNode);
+    const std::size_t part = std::max(kLeastPart, order.size() / (std::size_t{kPartsAWorker} * workers));
+    if (workers > 1 && order.size() > part) {
+      std::vector<Part> parts;
+      parts_ = &parts;
+      most_ = part;
+      add(0, order.size(), kNoNode);
+      parts_ = nullptr;
+      put_in(parts, workers, interrupt);
+    } else {
+      add(0, order.size(), kNoNode);
+    }
     order_ = nullptr;
   }
 
@@ -139,6 +152,47 @@ class LinearNodes {
   std::size_t bytes() const { return nodes_.capacity() * sizeof(LinearNode); }
 
  private:
+  static constexpr std::size_t kLeastPart = 8192, kPartsAWorker = 16;
+
+  // The nodes of some entries, which a thread makes by itself; `at`: the node in whose place they are to be.
+  struct Part {
+    std::uint32_t at;
+    PlainVector<LinearNode> nodes{};
+  };
+  void put_in(std::vector<Part>& parts, unsigned workers, Interrupt& interrupt) {
+    for_each_task(parts.size(), workers, interrupt, [&](unsigned, std::size_t k) {
+      const LinearNode& whole = nodes_[parts[k].at];
+      LinearNodes alone;
+      alone.order_ = order_;
+      alone.add(whole.begin, whole.end, kNoNode);
+      parts[k].nodes = std::move(alone.nodes_);
+    });
+    const PlainVector<LinearNode> above = std::move(nodes_);
+    std::vector<std::uint32_t> place(above.size() + 1);  // of each node above, and the end
+    std::size_t part = 0;
+    for (std::size_t node = 0; node < above.size(); ++node) {
+      const bool is_part = part < parts.size() && parts[part].at == node;
+      place[node + 1] = place[node] + (is_part ? static_cast<std::uint32_t>(parts[part++].nodes.size()) : 1);
+    }
+    const auto parent_of = [&](const LinearNode& node) {
+      return node.parent == kNoNode ? kNoNode : place[node.parent];
+    };
+    nodes_ = PlainVector<LinearNode>(place.back());
+    for (std::size_t node = 0; node < above.size(); ++node) {
+      LinearNode& to = nodes_[place[node]] = above[node];
+      to.next = place[above[node].next];
+      to.parent = parent_of(above[node]);
+    }
+    for_each_task(parts.size(), workers, interrupt, [&](unsigned, std::size_t k) {
+      const std::uint32_t first = place[parts[k].at];
+      for (std::size_t node = 0; node < parts[k].nodes.size(); ++node) {
+        LinearNode& to = nodes_[first + node] = parts[k].nodes[node];
+        to.next += first;
+        to.parent = node == 0 ? parent_of(above[parts[k].at]) : to.parent + first;
+      }
+    });
+  }
+
   std::uint32_t open(std::size_t begin, std::size_t own_end, std::size_t end, std::uint32_t parent) {
     const auto node = static_cast<std::uint32_t>(nodes_.size());
     nodes_.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(own_end),
@@ -150,6 +204,10 @@ class LinearNodes {
   // Entries of several cells. Recursion: at most one call per level of the tree, and in add_crowd one per factor
   // of eight: at most about 75.
   void add(std::size_t begin, std::size_t end, std::uint32_t parent) {
+    if (parts_ != nullptr && end - begin <= most_) {
+      parts_->push_back({open(begin, end, end, parent)});
+      return;
+    }
     if (end - begin <= kLeafBoxes) {
       open(begin, end, end, parent);
       return;
@@ -211,7 +269,10 @@ class LinearNodes {
   }
 
   const LinearOrder* order_ = nullptr;
-  std::vector<LinearNode> nodes_;
+  PlainVector<LinearNode> nodes_;
+  // While they are made: where threads make parts, and how many entries these have at most.
+  std::vector<Part>* parts_ = nullptr;
+  std::size_t most_ = 0;
 };
 
 }  // namespace broadphase

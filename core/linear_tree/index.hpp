@@ -2,17 +2,20 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/forks.hpp"
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
+#include "base/plain_vector.hpp"
 #include "base/read_ahead.hpp"
 #include "base/row_numbers.hpp"
 #include "boxes/any_boxes.hpp"
@@ -31,7 +34,7 @@ class LinearBlocks {
  public:
   // `block_of`: where to write in which block each row is.
   LinearBlocks(const LinearOrder& order, const LinearNodes& nodes, const BoxView<T>& boxes, BlockTree& tree,
-               std::vector<std::int32_t>& block_of)
+               PlainVector<std::int32_t>& block_of)
       : order_(order), nodes_(nodes), boxes_(boxes), tree_(tree), block_of_(block_of), dimension_(tree.dimension()) {}
 
   // Throws bad_alloc or Interrupted, and then the tree is empty.
@@ -41,20 +44,30 @@ class LinearBlocks {
     tree_.blocks.clear();
     if (nodes_.count() == 0) return;
     first_.resize(nodes_.count() + 1);
-    for (std::size_t node = 0; node < nodes_.count(); ++node) first_[node + 1] = first_[node] + block_count(node);
+    first_[0] = 0;
+    in_stretches_on_threads(nodes_.count(), workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t node = begin; node < end; ++node) first_[node + 1] = block_count(node);
+    });
+    for (std::size_t node = 0; node < nodes_.count(); ++node) first_[node + 1] += first_[node];
     around_.grow(nodes_.count() * 2 * dimension_);
     tree_.blocks.reserve(first_.back());
     const std::size_t tasks = (nodes_.count() + kNodesATask - 1) / kNodesATask;
-    // The boxes of rows are read here; of the nodes above there are few.
+    // Of the nodes whose children are not all in one task there are few.
+    const auto end_of_task = [&](std::size_t node) {
+      return std::min(nodes_.count(), (node / kNodesATask + 1) * kNodesATask);
+    };
     for_each_task(tasks, tasks < kTasksWorthThreads ? 1 : workers, interrupt, [&](unsigned, std::size_t task) {
-      for (std::size_t node = task * kNodesATask; node < std::min(nodes_.count(), (task + 1) * kNodesATask); ++node) {
+      const std::size_t begin = task * kNodesATask, end = end_of_task(begin);
+      for (std::size_t node = begin; node < end; ++node) {
         for (std::size_t block = first_[node]; block < first_[node + 1]; ++block)
           tree_.blocks.make_empty(static_cast<std::int32_t>(block));
         if (nodes_.is_leaf(node)) add_leaf(node);
       }
+      for (std::size_t node = end; node-- > begin;)
+        if (!nodes_.is_leaf(node) && nodes_[node].next <= end) add_children(node);
     });
     for (std::size_t node = nodes_.count(); node-- > 0;)
-      if (!nodes_.is_leaf(node)) add_children(node);
+      if (nodes_[node].next > end_of_task(node)) add_children(node);
     tree_.blocks.restart(first_.back());
     tree_.root = 0;
   }
@@ -146,9 +159,9 @@ class LinearBlocks {
   const LinearNodes& nodes_;
   const BoxView<T>& boxes_;
   BlockTree& tree_;
-  std::vector<std::int32_t>& block_of_;
+  PlainVector<std::int32_t>& block_of_;
   std::size_t dimension_;
-  std::vector<std::size_t> first_;  // block of each node; one more: how many there are in all
+  PlainVector<std::size_t> first_;  // block of each node; one more: how many there are in all
   PlainArray<Number> around_;       // each node
 };
 
@@ -249,7 +262,7 @@ class LinearIndex {
   void clear() {
     order_.item.clear();
     order_.key.clear();
-    nodes_ = LinearNodes(order_);
+    nodes_ = LinearNodes();
     has_cells_ = false;
     clear_blocks();
   }
@@ -343,7 +356,7 @@ class LinearIndex {
   template <class T>
   void replace(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, Interrupt& interrupt) {
     const LinearSource<T> source = source_of(boxes);
-    const std::vector<std::uint32_t> items(rows, rows + count);
+    const std::span items(reinterpret_cast<const std::uint32_t*>(rows), count);
     world_ = world_around(source, items.data(), count, options_.workers, interrupt);
     for (std::size_t k = 0; k < tree_.dimension(); ++k) {
       if (std::isfinite(options_.bounds.low[k])) world_.low[k] = options_.bounds.low[k];
@@ -353,8 +366,15 @@ class LinearIndex {
     if (!options_.fixed) depth_ = std::min(measured_depth(source, items, world_, interrupt), options_.most_depth);
     order_ = make_order(source, items, world_, depth_, options_.workers, interrupt);
     arrange(boxes, true, interrupt);
-    filed_.assign(boxes.count, false);
-    for (std::size_t at = 0; at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
+    std::atomic<bool> are_all{count == boxes.count};  // in their order, as is usual
+    if (are_all)
+      in_stretches_on_threads(count, options_.workers, interrupt, [&](std::size_t begin, std::size_t end) {
+        bool are_here = true;
+        for (std::size_t at = begin; at < end; ++at) are_here &= static_cast<std::size_t>(rows[at]) == at;
+        if (!are_here) are_all.store(false, std::memory_order_relaxed);
+      });
+    filed_.assign(boxes.count, are_all);
+    for (std::size_t at = 0; !are_all && at < count; ++at) filed_[static_cast<std::size_t>(rows[at])] = true;
     living_ = count;
   }
 
@@ -416,8 +436,8 @@ class LinearIndex {
   void arrange(const BoxView<T>& boxes, bool new_frame, Interrupt& interrupt) {
     order_crowds(source_of(boxes), order_, kLeafBoxes, kernels_, options_.workers, interrupt);
     if (new_frame || is_blurred(boxes)) {
-      const std::vector<std::int32_t> rows(order_.item.begin(), order_.item.end());
-      tree_.frame = frame_of(boxes, tree_.dimension(), rows.data(), rows.size(), options_.workers, interrupt);
+      tree_.frame = frame_of(boxes, tree_.dimension(), reinterpret_cast<const std::int32_t*>(order_.item.data()),
+                             order_.size(), options_.workers, interrupt);
       tree_.lossy = false;
       const bool wide = is_blurred(boxes);
       if (wide) tree_.frame = LocalFrame();
@@ -426,15 +446,24 @@ class LinearIndex {
         tree_.blocks = Blocks(tree_.dimension(), wide);
       }
     }
-    nodes_ = LinearNodes(order_);
+    nodes_ = LinearNodes(order_, options_.workers, interrupt);
     has_cells_ = false;
     if (options_.flat) cells();  // a change fails where there is no memory for the table
-    if (block_of_.size() < boxes.count) block_of_.resize(boxes.count, kNoBlock);
+    make_room(boxes.count, interrupt);
     top_ = kNoBlock;
     fresh_.clear();
     gone_.clear();
     tree_.with_numbers([&](auto number) {
       LinearBlocks<T, decltype(number)>(order_, nodes_, boxes, tree_, block_of_).make(options_.workers, interrupt);
+    });
+  }
+
+  void make_room(std::size_t row_limit, Interrupt& interrupt) {
+    const std::size_t known = block_of_.size();
+    if (known >= row_limit) return;
+    block_of_.resize(row_limit);
+    in_stretches_on_threads(row_limit - known, options_.workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      std::fill_n(block_of_.data() + known + begin, end - begin, kNoBlock);
     });
   }
 
@@ -460,7 +489,7 @@ class LinearIndex {
   mutable bool has_cells_ = false;
   std::vector<bool> filed_;             // by row
   std::size_t living_ = 0;              // of those
-  std::vector<std::int32_t> block_of_;  // by row, of those that are filed
+  PlainVector<std::int32_t> block_of_;  // by row, of those that are filed
   // Rows that are beside the others, and items of the order that have gone.
   std::vector<std::int32_t> fresh_;
   std::vector<std::uint32_t> gone_;

@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/morton.hpp"
 #include "base/parallel.hpp"
+#include "base/plain_vector.hpp"
 #include "base/radix_sort.hpp"
 #include "base/samples.hpp"
 #include "base/with_dimension.hpp"
@@ -117,8 +119,8 @@ class CellMap {
 // contiguous, and so are those of a cell with everything within it.
 struct LinearOrder {
   CellKeys keys;
-  std::vector<std::uint64_t> key;
-  std::vector<std::uint32_t> item;
+  PlainVector<std::uint64_t> key;
+  PlainVector<std::uint32_t> item;
 
   std::size_t size() const { return item.size(); }
 };
@@ -280,7 +282,7 @@ void order_within_cell(const LinearSource<T>& source, std::uint32_t* items, std:
 }
 
 template <class Key, class KeyOf>
-void sort_by_key(const std::vector<std::uint32_t>& items, LinearOrder& order, KeyOf&& key_of, unsigned workers,
+void sort_by_key(std::span<const std::uint32_t> items, LinearOrder& order, KeyOf&& key_of, unsigned workers,
                  Interrupt& interrupt) {
   RowSorter<Key> sorter(items.size());
   sorter.add_all(items.size(), workers, interrupt,
@@ -306,11 +308,20 @@ void order_crowds(const LinearSource<T>& source, LinearOrder& order, std::size_t
     std::size_t begin, count;
   };
   std::vector<Run> runs;
-  for (std::size_t begin = 0; begin < order.size();) {
-    std::size_t end = begin + 1;
-    while (end < order.size() && order.key[end] == order.key[begin]) ++end;
-    if (end - begin > few) runs.push_back({begin, end - begin});
-    begin = end;
+  // Of places `few` apart, a longer run holds one, and reaches half as far to one side of it.
+  const std::size_t half = few / 2;
+  for (std::size_t at = 0; at < order.size();) {
+    const std::uint64_t key = order.key[at];
+    const bool reaches =
+        (at >= half && order.key[at - half] == key) || (at + half < order.size() && order.key[at + half] == key);
+    at += few;
+    if (!reaches) continue;
+    const auto [first, last] = std::equal_range(order.key.begin(), order.key.end(), key);
+    const auto begin = static_cast<std::size_t>(first - order.key.begin()),
+               count = static_cast<std::size_t>(last - first);
+    if (count <= few) continue;
+    runs.push_back({begin, count});
+    at = begin + count;
   }
   with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
     for_each_task(runs.size(), workers, interrupt, [&](unsigned worker, std::size_t number) {
@@ -324,7 +335,7 @@ void order_crowds(const LinearSource<T>& source, LinearOrder& order, std::size_t
 
 // Sorts the items by key. Throws bad_alloc.
 template <class T>
-LinearOrder make_order(const LinearSource<T>& source, const std::vector<std::uint32_t>& items, const LinearWorld& world,
+LinearOrder make_order(const LinearSource<T>& source, std::span<const std::uint32_t> items, const LinearWorld& world,
                        std::size_t depth, unsigned workers, Interrupt& interrupt) {
   LinearOrder order;
   with_dimension(source.dimension, [&]<std::size_t D>(Dimension<D>) {
@@ -346,7 +357,7 @@ LinearOrder make_order(const LinearSource<T>& source, const std::vector<std::uin
 // The depth from a sample: deep enough that most boxes share their cell with few others, but not deeper than most boxes
 // can sink: a box of 2^-L times the region's length is in no cell below level L.
 template <class T>
-std::size_t measured_depth(const LinearSource<T>& source, const std::vector<std::uint32_t>& items,
+std::size_t measured_depth(const LinearSource<T>& source, std::span<const std::uint32_t> items,
                            const LinearWorld& world, Interrupt& interrupt) {
   // 512 boxes give the quartiles within a few per cent. A cell of 8 boxes is a quarter of a leaf: deeper cells would
   // only add digits to sort by.

@@ -734,7 +734,7 @@ class LinearTree {
   LinearTree(const Problem<T>& problem, const Preparation& with)
       : source_(source_of(problem)),
         order_(file(problem, with)),
-        nodes_(order_),
+        nodes_(order_, with.workers, with.interrupt),
         walk_(order_, nodes_, world_, source_, problem.cross, problem.touching, with.kernels, with.workers,
               with.interrupt) {}
   LinearTree(const LinearTree&) = delete;

@@ -9,6 +9,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/parallel.hpp"
+#include "base/plain_vector.hpp"
 #include "octree/lattice.hpp"
 #include "tree/blocks.hpp"
 
@@ -112,11 +114,15 @@ class OctreeCells {
   OctreeCell& at(std::int32_t number) { return cells_[static_cast<std::size_t>(number)]; }
 
   // Releases all cells and makes a top without a root, for rows below `row_limit`.
-  void start(std::size_t row_limit) {
-    place_.assign(row_limit, kUnhung);
-    level_.assign(row_limit, 0);
+  void start(std::size_t row_limit, unsigned workers, Interrupt& interrupt) {
+    place_.resize(row_limit);
+    level_.resize(row_limit);
     places_ = place_.data();
     levels_ = level_.data();
+    in_stretches_on_threads(row_limit, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      std::fill(places_ + begin, places_ + end, kUnhung);
+      std::fill(levels_ + begin, levels_ + end, std::int8_t{0});
+    });
     start();
   }
   // The same for a branch of another tree, which has the places of its rows.
@@ -252,34 +258,44 @@ class OctreeCells {
     for (auto& cells : dirty_) cells.clear();
   }
 
-  // The same where no cell is on a lane yet, but those below a branch that was taken over.
-  void hang_all() {
-    hang_below(kTop);
+  // Where no cell is on a lane yet, but those below a branch that is taken over: hang_below(kTop) is enough then.
+  void forget_marks() {
     for (OctreeCell& cell : cells_) cell.is_dirty = false;
     for (auto& cells : dirty_) cells.clear();
   }
 
-  // Cells and blocks of a branch: its root is cell `root` here, all else follows from `first_cell` on. Its blocks in
-  // use have numbers here, the others kNoBlock.
+  // Cells and blocks of a branch: its root is cell `root` here, whose first block is `block`; all others follow from
+  // `first_cell` and `first_block` on. The top of the branch, which is first in it, has no part here.
   struct Grafting {
     const OctreeCells* branch;
-    std::int32_t root, first_cell;
-    std::vector<std::int32_t> block_here;
+    std::int32_t root, block, first_cell, first_block;
 
     std::int32_t cell_here(std::int32_t number) const { return number == 1 ? root : number - 2 + first_cell; }
+    std::int32_t block_here(std::int32_t number) const {
+      return number == kNoBlock ? kNoBlock : number == 1 ? block : number - 2 + first_block;
+    }
   };
+  // How many cells and blocks a branch adds.
+  static std::size_t cells_of(const OctreeCells& branch) { return branch.limit() - 2; }
+  static std::size_t blocks_of(const OctreeCells& branch) { return branch.blocks().limit() - 2; }
+  // Makes room for so many more.
+  void make_room_for_branches(std::size_t cells, std::size_t blocks) {
+    cells_.reserve(cells_.size() + cells);
+    children_.reserve((cells_.size() + cells) << tree_->dimension());
+    tree_->blocks.reserve(tree_->blocks.limit() + blocks);
+  }
   // Makes room for a branch that has begun with start_branch_of() and add_root(), and whose cells hang below its root:
   // in place of a cell without rows and children.
   Grafting graft(const OctreeCells& branch, std::int32_t root) {
-    Grafting to{&branch, root, static_cast<std::int32_t>(cells_.size()),
-                std::vector<std::int32_t>(branch.blocks().limit(), kNoBlock)};
-    cells_.resize(cells_.size() + branch.cells_.size() - 2);
-    children_.resize(cells_.size() << blocks().dimension(), kNoCell);
-    figures_.created += branch.cells_.size() - 2;
-    for (std::int32_t number = 1; static_cast<std::size_t>(number) < branch.limit(); ++number)
-      for (std::int32_t block = branch.cell(number).block; block != kNoBlock; block = branch.blocks().next(block))
-        to.block_here[static_cast<std::size_t>(block)] =
-            block == branch.cell(1).block ? cell(root).block : tree_->blocks.add();
+    const Grafting to{&branch, root, cell(root).block, static_cast<std::int32_t>(cells_.size()),
+                      tree_->blocks.add_unwritten(blocks_of(branch))};
+    cells_.resize(cells_.size() + cells_of(branch));
+    children_.resize(cells_.size() << blocks().dimension());
+    figures_.created += cells_of(branch);
+    branch.blocks().for_each_free([&](std::int32_t block) {
+      tree_->blocks.make_empty(to.block_here(block));
+      tree_->blocks.release(to.block_here(block));
+    });
     tree_->lossy = tree_->lossy || branch.tree_->lossy;
     return to;
   }
@@ -287,20 +303,19 @@ class OctreeCells {
   void fill_in(const Grafting& to) {
     const OctreeCells& branch = *to.branch;
     const std::size_t words = blocks().layout().words(), children = std::size_t{1} << blocks().dimension();
-    const auto block_here = [&](std::int32_t block) {
-      return block == kNoBlock ? kNoBlock : to.block_here[static_cast<std::size_t>(block)];
-    };
     for (std::int32_t number = 1; static_cast<std::size_t>(number) < branch.limit(); ++number) {
       const std::int32_t here = to.cell_here(number);
-      OctreeCell& made = at(here);
-      const OctreeCell before = made;
-      made = branch.cell(number);
-      made.block = block_here(made.block);
-      made.parent = number == 1 ? before.parent : to.cell_here(made.parent);
-      if (number == 1) made.octant = before.octant;
-      made.place = number == 1 || made.place == kUnhung
-                       ? kUnhung
-                       : block_here(made.place / kWidth) * kWidth + made.place % kWidth;
+      OctreeCell made = branch.cell(number);
+      made.block = to.block_here(made.block);
+      if (number == 1) {
+        made.parent = cell(here).parent;
+        made.octant = cell(here).octant;
+        made.place = kUnhung;
+      } else {
+        made.parent = to.cell_here(made.parent);
+        if (made.place != kUnhung) made.place = to.block_here(made.place / kWidth) * kWidth + made.place % kWidth;
+      }
+      at(here) = made;
       for (std::size_t octant = 0; octant < children; ++octant) {
         const std::int32_t child = branch.child(number, octant);
         children_[static_cast<std::size_t>(here) * children + octant] =
@@ -308,18 +323,18 @@ class OctreeCells {
       }
       for (std::int32_t block = branch.cell(number).block; block != kNoBlock; block = branch.blocks().next(block)) {
         Blocks& own = tree_->blocks;
-        const std::int32_t copy = block_here(block);
+        const std::int32_t copy = to.block_here(block);
         std::memcpy(own.lower(copy, 0) - own.layout().lower(0), branch.blocks().lower(block, 0) - own.layout().lower(0),
                     words * sizeof(float));
         own.parent(copy) = here;
-        own.next(copy) = block_here(branch.blocks().next(block));
+        own.next(copy) = to.block_here(branch.blocks().next(block));
         for (auto bits = static_cast<std::uint32_t>(own.occupied(copy)); bits != 0; bits &= bits - 1) {
           const auto lane = static_cast<std::size_t>(std::countr_zero(bits));
           const std::int32_t what = own.child(copy)[lane];
           if ((static_cast<std::uint32_t>(own.rows(copy)) >> lane & 1u) != 0)
             places_[what] = copy * kWidth + static_cast<std::int32_t>(lane);
           else
-            own.set_child(copy, lane, block_here(what));
+            own.set_child(copy, lane, to.block_here(what));
         }
       }
     }
@@ -447,12 +462,12 @@ class OctreeCells {
   static constexpr std::int32_t kFull = 255;
 
   BlockTree* tree_;
-  std::vector<OctreeCell> cells_;
-  std::vector<std::int32_t> children_;  // of each cell 2^D, by octant
+  PlainVector<OctreeCell> cells_;
+  PlainVector<std::int32_t> children_;  // of each cell 2^D, by octant
   std::vector<std::int32_t> pool_, idle_;
   std::vector<std::int32_t> dirty_[kLevels];
-  std::vector<std::int32_t> place_;  // of each row: block * 8 + lane
-  std::vector<std::int8_t> level_;   // of each row: of the smallest cell that would contain it
+  PlainVector<std::int32_t> place_;  // of each row: block * 8 + lane
+  PlainVector<std::int8_t> level_;   // of each row: of the smallest cell that would contain it
   // Those, or the ones of the tree that this is a branch of.
   std::int32_t* places_ = nullptr;
   std::int8_t* levels_ = nullptr;

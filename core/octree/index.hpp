@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include "base/memory.hpp"
 #include "base/morton.hpp"
 #include "base/parallel.hpp"
+#include "base/plain_vector.hpp"
 #include "base/row_numbers.hpp"
 #include "base/with_dimension.hpp"
 #include "boxes/any_boxes.hpp"
@@ -224,9 +226,12 @@ class OctreeArrangement : public OctreeCells {
                  Interrupt& interrupt) {
     constexpr std::size_t kFewRows = 4096;  // a branch of so many takes some 0.5 ms
     const PlainMemory<Item> items = allocate_plain<Item>(count), spare = allocate_plain<Item>(count);
-    make_room(count, options_.capacity);
+    const bool are_branches = workers > 1;
+    if (!are_branches) make_room(count, options_.capacity);
+    std::atomic<std::size_t> outside_count{0};
     const int bits = key_bits(), skipped = lattice_.levels() - bits;
     in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+      std::size_t out = 0;
       for (std::size_t k = begin; k < end; ++k) {
         const Corners<D> corners = corners_of<D>(boxes, rows[k]);
         Spot spot;
@@ -235,20 +240,24 @@ class OctreeArrangement : public OctreeCells {
           for (std::size_t axis = 0; axis < D; ++axis)
             key |= spread_bits<D>(static_cast<std::uint64_t>(spot.at[axis] - lattice_.low(axis)) >> skipped) << axis;
         items[k] = {key, rows[k], spot.level};
+        out += spot.level == OctreeLattice::kOutside ? 1 : 0;
       }
+      if (out > 0) outside_count.fetch_add(out, std::memory_order_relaxed);
     });
     std::vector<Item> outside;
-    std::size_t inside = 0;
-    for (std::size_t k = 0; k < count; ++k)
+    const bool are_all_inside = outside_count.load(std::memory_order_relaxed) == 0;
+    std::size_t inside = are_all_inside ? count : 0;
+    for (std::size_t k = inside; k < count; ++k)
       if (items[k].level == OctreeLattice::kOutside)
         outside.push_back(items[k]);
       else
         items[inside++] = items[k];
     std::vector<Branch> branches;
-    Filling filling{interrupt, workers > 1 ? &branches : nullptr,
-                    std::max(kFewRows, count / (std::size_t{kBranchesAWorker} * workers))};
+    Filling filling{interrupt, are_branches ? &branches : nullptr,
+                    std::max(kFewRows, count / (std::size_t{kBranchesAWorker} * workers)), workers};
     fill<D>(boxes, root(), items.get(), items.get() + inside, spare.get(), filling);
     file<D>(boxes, kTop, outside.data(), outside.data() + outside.size());
+    forget_marks();
     add_branches<D>(boxes, branches, workers, interrupt);
   }
 
@@ -264,6 +273,7 @@ class OctreeArrangement : public OctreeCells {
     Interrupt& interrupt;
     std::vector<Branch>* branches;  // null: everything is filed at once
     std::size_t most;               // rows of a branch
+    unsigned workers;
   };
 
   // Files the rows of branches, and takes these over.
@@ -282,10 +292,17 @@ class OctreeArrangement : public OctreeCells {
       root.level = cell(branch.number).level;
       std::copy_n(cell(branch.number).corner, 4, root.corner);
       it.make_room(static_cast<std::size_t>(branch.end - branch.begin), options_.capacity);
-      Filling filling{worker == 0 ? interrupt : alone, nullptr, 0};
+      Filling filling{worker == 0 ? interrupt : alone, nullptr, 0, 1};
       it.fill<D>(boxes, it.root(), branch.begin, branch.end, branch.spare, filling);
-      it.hang_all();
+      it.forget_marks();
+      it.hang_below(kTop);
     });
+    std::size_t cells = 0, blocks = 0;
+    for (const Branch& branch : branches) {
+      cells += cells_of(*branch.tree);
+      blocks += blocks_of(*branch.tree);
+    }
+    make_room_for_branches(cells, blocks);
     std::vector<Grafting> graftings;
     for (const Branch& branch : branches) graftings.push_back(graft(*branch.tree, branch.number));
     for_each_task(branches.size(), workers, interrupt, [&](unsigned, std::size_t k) {
@@ -340,12 +357,32 @@ class OctreeArrangement : public OctreeCells {
     const auto bucket = [&](const Item& item) {
       return stays(item) ? kOctants : static_cast<std::size_t>(item.key >> shift) & (kOctants - 1);
     };
-    std::size_t place[kOctants + 2] = {};
-    for (const Item* item = begin; item != end; ++item) ++place[bucket(*item) + 1];
-    for (std::size_t k = 1; k <= kOctants + 1; ++k) place[k] += place[k - 1];
-    std::size_t first[kOctants + 2];
-    std::copy_n(place, kOctants + 2, first);
-    for (const Item* item = begin; item != end; ++item) spare[place[bucket(*item)]++] = *item;
+    std::size_t first[kOctants + 2] = {};  // where each octant begins, then the rows of this cell, and the end
+    const auto count = static_cast<std::size_t>(end - begin);
+    if (count < kWorthThreads || filling.workers <= 1) {
+      for (const Item* item = begin; item != end; ++item) ++first[bucket(*item) + 1];
+      for (std::size_t k = 1; k <= kOctants + 1; ++k) first[k] += first[k - 1];
+      std::size_t place[kOctants + 1];
+      std::copy_n(first, kOctants + 1, place);
+      for (const Item* item = begin; item != end; ++item) spare[place[bucket(*item)]++] = *item;
+    } else {
+      const EvenSplit split{count, filling.workers};
+      std::vector<std::array<std::size_t, kOctants + 1>> places(split.parts);  // of the rows of each part
+      for_each_task(split.parts, filling.workers, filling.interrupt, [&](unsigned, std::size_t part) {
+        places[part].fill(0);
+        for (std::size_t k = split.at(part); k < split.at(part + 1); ++k) ++places[part][bucket(begin[k])];
+      });
+      std::size_t sum = 0;
+      for (std::size_t k = 0; k <= kOctants; ++k) {
+        first[k] = sum;
+        for (auto& place : places) sum += std::exchange(place[k], sum);
+      }
+      first[kOctants + 1] = sum;
+      for_each_task(split.parts, filling.workers, filling.interrupt, [&](unsigned, std::size_t part) {
+        for (std::size_t k = split.at(part); k < split.at(part + 1); ++k)
+          spare[places[part][bucket(begin[k])]++] = begin[k];
+      });
+    }
     for (std::size_t octant = 0; octant < kOctants; ++octant)
       if (first[octant] < first[octant + 1])
         fill<D>(boxes, child_for(number, octant), spare + first[octant], spare + first[octant + 1],
@@ -353,7 +390,7 @@ class OctreeArrangement : public OctreeCells {
     file<D>(boxes, number, spare + first[kOctants], spare + first[kOctants + 1]);
   }
 
-  static constexpr std::size_t kFewOutside = 64;
+  static constexpr std::size_t kFewOutside = 64, kWorthThreads = std::size_t{1} << 15;
 
   OctreeOptions options_;
   OctreeLattice lattice_;
@@ -364,15 +401,16 @@ template <class T>
 void OctreeArrangement::build(const BoxView<T>& boxes, const std::int32_t* rows, std::size_t count, unsigned workers,
                               Interrupt& interrupt) {
   const std::size_t dimension = blocks().dimension();
-  tree().frame = frame_of(boxes, dimension, rows, count, workers, interrupt);
-  lattice_ = lattice_of(tree().frame, boxes, dimension, rows, count, options_);
+  const Reach<T> reach = reach_of(boxes, dimension, rows, count, workers, interrupt);
+  tree().frame = frame_of(reach, dimension);
+  lattice_ = lattice_of(tree().frame, reach, boxes, dimension, rows, count, options_);
   tree().lossy = false;
-  start(boxes.count);
+  start(boxes.count, workers, interrupt);
   add_root();
   const AnyBoxes any(boxes, dimension);
   with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { build_all<D>(any, rows, count, workers, interrupt); });
   most_outside_ = kFewOutside + 2 * static_cast<std::size_t>(cell(kTop).rows);
-  hang_all();
+  hang_below(kTop);
 }
 
 // With more rows than this in the cells on the way down to an average row, going through them takes longer than all the
@@ -457,8 +495,15 @@ class PendingOctree : public OctreeArrangement {
     packed_.root = kNoBlock;
     packed_.blocks = Blocks(blocks().dimension());
   }
-  std::vector<std::int32_t> alive_rows() const {
-    std::vector<std::int32_t> rows;
+  PlainVector<std::int32_t> alive_rows(unsigned workers, Interrupt& interrupt) const {
+    PlainVector<std::int32_t> rows;
+    if (alive_ == state_.size()) {
+      rows.resize(alive_);
+      in_stretches_on_threads(alive_, workers, interrupt, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t row = begin; row < end; ++row) rows[row] = static_cast<std::int32_t>(row);
+      });
+      return rows;
+    }
     rows.reserve(alive_);
     for (std::size_t row = 0; row < state_.size(); ++row)
       if (is_alive(row)) rows.push_back(static_cast<std::int32_t>(row));
@@ -466,23 +511,56 @@ class PendingOctree : public OctreeArrangement {
   }
 
   template <class T>
-  void look_for_crowds(const BoxView<T>& boxes) {
+  void look_for_crowds(const BoxView<T>& boxes, unsigned workers, Interrupt& interrupt) {
     ++looks_;
-    std::size_t on_paths = 0;
-    add_ways(OctreeCells::kTop, on_paths);
     is_crowded_ = alive_ >= kFewInAll &&
-                  (on_paths > kManyOnPaths * alive_ ||
+                  (rows_on_paths(workers, interrupt) > kManyOnPaths * alive_ ||
                    blocks_are_blurred(tree(), GrownBoxes<T>{boxes, blocks().dimension()}, alive_,
                                       [this](std::size_t row) { return has(static_cast<std::int32_t>(row)); }));
   }
-  // Adds up, for each row in or below a cell, the rows of all cells from there down to it. Gives how many rows there
-  // are. Recursion: one call per level.
-  std::size_t add_ways(std::int32_t number, std::size_t& on_paths) const {
+  // The rows in or below a cell; and added up for each of them, those of all cells from there down to it.
+  struct Ways {
+    std::size_t rows = 0, on_paths = 0;
+  };
+  // Gives those of a cell by those of its children. Recursion: one call per level.
+  template <class OfChild>
+  Ways ways(std::int32_t number, const OfChild& of_child) const {
     const auto own = static_cast<std::size_t>(cell(number).rows);
-    std::size_t below = own;
-    for_each_child(number, [&](std::int32_t child) { below += add_ways(child, on_paths); });
-    on_paths += own * below;
-    return below;
+    Ways result{own, 0};
+    for_each_child(number, [&](std::int32_t child) {
+      const Ways below = of_child(child);
+      result.rows += below.rows;
+      result.on_paths += below.on_paths;
+    });
+    result.on_paths += own * result.rows;
+    return result;
+  }
+  Ways all_ways(std::int32_t number) const {
+    return ways(number, [this](std::int32_t child) { return all_ways(child); });
+  }
+  // Of all rows. Threads share the cells of a level that has many enough of them.
+  std::size_t rows_on_paths(unsigned workers, Interrupt& interrupt) const {
+    constexpr std::size_t kWorthThreads = 4096, kCellsAWorker = 16;
+    if (workers <= 1 || limit() < kWorthThreads) return all_ways(OctreeCells::kTop).on_paths;
+    std::vector<std::vector<std::int32_t>> levels{{OctreeCells::kTop}};
+    while (!levels.back().empty() && levels.back().size() < kCellsAWorker * workers) {
+      std::vector<std::int32_t> below;
+      for (const std::int32_t number : levels.back())
+        for_each_child(number, [&](std::int32_t child) { below.push_back(child); });
+      levels.push_back(std::move(below));
+    }
+    std::vector<Ways> found(levels.back().size());
+    for_each_task(found.size(), workers, interrupt,
+                  [&](unsigned, std::size_t k) { found[k] = all_ways(levels.back()[k]); });
+    while (levels.size() > 1) {
+      levels.pop_back();
+      std::vector<Ways> above;
+      std::size_t next = 0;
+      for (const std::int32_t number : levels.back())
+        above.push_back(ways(number, [&](std::int32_t) { return found[next++]; }));
+      found = std::move(above);
+    }
+    return found[0].on_paths;
   }
 
   std::uint8_t& state(std::int32_t row) { return state_[static_cast<std::size_t>(row)]; }
@@ -511,7 +589,7 @@ class PendingOctree : public OctreeArrangement {
   void build_all(const BoxView<T>& boxes, unsigned workers, Interrupt& interrupt) {
     needs_build_ = true;
     tree().exact_bounds.forget();
-    const std::vector<std::int32_t> rows = alive_rows();
+    const PlainVector<std::int32_t> rows = alive_rows(workers, interrupt);
     for (std::uint8_t& state : state_) state &= kAlive;
     build(boxes, rows.data(), rows.size(), workers, interrupt);
     needs_build_ = false;
@@ -592,7 +670,7 @@ void PendingOctree::settle(const BoxView<T>& boxes, const Kernels& kernels, unsi
   }
   if (is_built || changes_ > alive_ / kManyChanges) {
     changes_ = 0;
-    look_for_crowds(boxes);
+    look_for_crowds(boxes, workers, interrupt);
     if (!is_crowded_) unpack();
   }
   queue_.clear();
@@ -601,7 +679,7 @@ void PendingOctree::settle(const BoxView<T>& boxes, const Kernels& kernels, unsi
 
 template <class T>
 void PendingOctree::pack(const BoxView<T>& boxes, const Kernels& kernels, Interrupt& interrupt) {
-  const std::vector<std::int32_t> rows = alive_rows();
+  const PlainVector<std::int32_t> rows = alive_rows(1, interrupt);
   bvh_.build(boxes, rows.data(), rows.size(), {kernels, 1, interrupt});
   is_packed_.store(true, std::memory_order_release);
 }

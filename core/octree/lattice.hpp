@@ -192,10 +192,10 @@ class OctreeLattice {
 // What the root encloses: all boxes without infinite corners, which no cell contains, or only most of them. A few boxes
 // far away stay outside, and so do those that are so far away that their cells would be levels without another box.
 template <std::size_t D, class T, class Corners>
-Extent<T> enclosed_extent(std::size_t count, const Corners& corners) {
+Extent<T> enclosed_extent(const Reach<T>& reach, std::size_t count, const Corners& corners) {
   constexpr std::size_t kFew = 2 * kLanes;
   constexpr T kEmptyLevels = 1024;  // 2^10
-  const Extent<T> extent = finite_extent(D, count, T(0), corners), bulk = bulk_of(extent, D, count, corners);
+  const Extent<T>&extent = reach.extent, &bulk = reach.bulk;
   T size = 0, whole = 0;
   bool same = true;
   for (std::size_t k = 0; k < D; ++k) {
@@ -215,9 +215,9 @@ Extent<T> enclosed_extent(std::size_t count, const Corners& corners) {
   return outside <= kFew ? bulk : extent;
 }
 
-// The lattice for the given rows.
+// The lattice for the given rows, which reach so far.
 template <class T>
-OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::size_t dimension,
+OctreeLattice lattice_of(const LocalFrame& frame, const Reach<T>& reach, const BoxView<T>& boxes, std::size_t dimension,
                          const std::int32_t* rows, std::size_t count, const OctreeOptions& options) {
   constexpr std::size_t kLookedAt = 1024;
   const auto corners = [&](std::size_t at) {
@@ -225,7 +225,7 @@ OctreeLattice lattice_of(const LocalFrame& frame, const BoxView<T>& boxes, std::
     return BoxCorners<T>{boxes.lower_of(row), boxes.upper_of(row)};
   };
   const Extent<T> extent =
-      with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { return enclosed_extent<D, T>(count, corners); });
+      with_dimension(dimension, [&]<std::size_t D>(Dimension<D>) { return enclosed_extent<D>(reach, count, corners); });
   std::vector<double> sizes;
   const StratifiedSample sample(count, kLookedAt);
   for (std::size_t at = 0; at < sample.size(); ++at) {

@@ -35,10 +35,14 @@ class CoherentIntervals : public SortedIntervals<T> {
   // removed must be; `limit` is above all of them. Each throws bad_alloc or invalid_argument, and then nothing has
   // changed.
   void replace(std::size_t limit, const std::int32_t* rows, std::size_t count) {
-    require_boxes(rows, count, limit);
+    bool are_in_order = count == limit;  // each slot, as is usual
+    if (are_in_order)
+      for (std::size_t k = 0; k < count; ++k) are_in_order &= static_cast<std::size_t>(rows[k]) == k;
+    if (!are_in_order) require_boxes(rows, count, limit);
     reserve(limit, 0);
-    std::fill(state_.begin(), state_.end(), std::uint8_t{0});
-    for (std::size_t k = 0; k < count; ++k) state_[static_cast<std::size_t>(rows[k])] = kAlive;
+    are_in_order = are_in_order && count == state_.size();
+    std::fill(state_.begin(), state_.end(), are_in_order ? kAlive : std::uint8_t{0});
+    for (std::size_t k = 0; !are_in_order && k < count; ++k) state_[static_cast<std::size_t>(rows[k])] = kAlive;
     alive_ = count;
     touched_.clear();
     in_order_ = all_moved_ = came_or_went_ = false;
@@ -80,6 +84,7 @@ class CoherentIntervals : public SortedIntervals<T> {
   // Before position_of(), after each arrange(). Not in it: a sweep over all boxes does not need to know.
   void note_places(Interrupt& interrupt) {
     if (places_known_) return;
+    place_.resize(state_.size());
     in_stretches(this->count(), interrupt, [&](std::size_t begin, std::size_t end) {
       for (std::size_t position = begin; position < end; ++position)
         place_[static_cast<std::size_t>(rows_[position])] = static_cast<std::uint32_t>(position);
@@ -89,10 +94,13 @@ class CoherentIntervals : public SortedIntervals<T> {
   std::size_t position_of(std::size_t row) const { return place_[row]; }
   const SortCounts& sorts() const { return sorts_; }
 
-  // The rows in some order, to sample before choosing a direction.
-  const std::vector<std::int32_t>& known_rows() {
-    if (!in_order_) list_rows();
-    return rows_;
+  // Calls use(count, row_at) for the rows in some order, to sample before choosing a direction.
+  template <class Use>
+  void with_known_rows(const Use& use) {
+    const bool are_listed = in_order_ || !are_all();
+    if (!in_order_ && are_listed) list_rows();
+    use(are_listed ? rows_.size() : alive_,
+        [&](std::size_t k) { return are_listed ? static_cast<std::size_t>(rows_[k]) : k; });
   }
 
   // Boxes that are in no order yet are sorted on threads.
@@ -204,9 +212,11 @@ class CoherentIntervals : public SortedIntervals<T> {
   void reserve(std::size_t slots, std::size_t more_touched) {
     if (touched_.size() + more_touched > touched_.capacity())
       touched_.reserve(std::max(touched_.size() + more_touched, 2 * touched_.capacity()));
-    if (slots > place_.size()) place_.resize(slots);
     if (slots > state_.size()) state_.resize(slots, std::uint8_t{0});
   }
+
+  // Whether each slot has a row.
+  bool are_all() const { return alive_ == state_.size(); }
 
   void list_rows() {
     rows_.clear();
@@ -226,10 +236,10 @@ class CoherentIntervals : public SortedIntervals<T> {
     this->sweep_along(direction);
     grow_room();
     sorter_.start(capacity_);
-    const bool are_all = alive_ == state_.size();
-    if (!are_all) list_rows();
+    const bool are_listed = !are_all();
+    if (are_listed) list_rows();
     sorter_.add_all(alive_, workers_, interrupt, [&](std::size_t k) {
-      const std::size_t row = are_all ? k : static_cast<std::size_t>(rows_[k]);
+      const std::size_t row = are_listed ? static_cast<std::size_t>(rows_[k]) : k;
       return std::pair(this->interval_of(boxes, row).begin, static_cast<std::uint32_t>(row));
     });
     sorter_.sort(interrupt, workers_);
@@ -416,12 +426,13 @@ class CoherentIntervals : public SortedIntervals<T> {
   // The columns of positions [begin, end), and the places of the rows there if they are known at all.
   void write(const BoxView<T>& boxes, std::size_t begin, std::size_t end, Interrupt& interrupt) {
     this->fill(boxes, begin, end, workers_, interrupt);
+    if (places_known_) place_.resize(state_.size());
     for (std::size_t position = begin; places_known_ && position < end; ++position)
       place_[static_cast<std::size_t>(rows_[position])] = static_cast<std::uint32_t>(position);
   }
 
   std::vector<std::uint8_t> state_;   // of each slot of the store
-  std::vector<std::uint32_t> place_;  // the position of each sorted row
+  PlainVector<std::uint32_t> place_;  // the position of each sorted row, once it is needed
   std::size_t alive_ = 0;
   std::vector<std::int32_t> touched_;  // rows that came, went or moved, each once
   bool in_order_ = false, all_moved_ = false, came_or_went_ = false, places_known_ = false;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/plain_vector.hpp"
 #include "base/radix_sort.hpp"
 #include "base/read_ahead.hpp"
 #include "base/samples.hpp"
@@ -18,8 +19,10 @@
 
 namespace broadphase {
 
+using SortedRows = PlainVector<std::int32_t>;
+
 template <class T>
-void take_order(const RowSorter<T>& sorter, std::vector<std::int32_t>& rows, unsigned workers, Interrupt& interrupt) {
+void take_order(const RowSorter<T>& sorter, SortedRows& rows, unsigned workers, Interrupt& interrupt) {
   rows.resize(sorter.count());
   in_stretches_on_threads(rows.size(), workers, interrupt, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) rows[k] = static_cast<std::int32_t>(sorter.row(k));
@@ -29,8 +32,8 @@ void take_order(const RowSorter<T>& sorter, std::vector<std::int32_t>& rows, uns
 // Rows in the order in which their boxes begin. Where boxes are open (not `touching`), those without an interior are
 // left out.
 template <class T>
-std::vector<std::int32_t> rows_by_begin(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow,
-                                        const SweepDirection& direction, Interrupt& interrupt, unsigned workers = 1) {
+SortedRows rows_by_begin(const BoxView<T>& boxes, std::size_t dimension, bool touching, T grow,
+                         const SweepDirection& direction, Interrupt& interrupt, unsigned workers = 1) {
   RowSorter<T> sorter(boxes.count);
   const auto begin_of = [&](std::size_t row) {
     return std::pair(interval_along(direction, boxes.lower_of(row), boxes.upper_of(row), dimension, grow).begin,
@@ -50,7 +53,7 @@ std::vector<std::int32_t> rows_by_begin(const BoxView<T>& boxes, std::size_t dim
     });
   }
   sorter.sort(interrupt, workers);
-  std::vector<std::int32_t> rows;
+  SortedRows rows;
   take_order(sorter, rows, workers, interrupt);
   return rows;
 }
@@ -66,7 +69,7 @@ class SortedIntervals {
       : SortedIntervals(boxes, rows_by_begin(boxes, dimension, touching, grow, direction, interrupt), dimension, grow,
                         direction, interrupt) {}
   // With the rows in the order of rows_by_begin.
-  SortedIntervals(const BoxView<T>& boxes, std::vector<std::int32_t>&& rows, std::size_t dimension, T grow,
+  SortedIntervals(const BoxView<T>& boxes, SortedRows&& rows, std::size_t dimension, T grow,
                   const SweepDirection& direction, Interrupt& interrupt, unsigned workers = 1)
       : SortedIntervals(std::move(rows), dimension, direction) {
     grow_ = grow;
@@ -104,7 +107,7 @@ class SortedIntervals {
  protected:
   explicit SortedIntervals(std::size_t dimension) : dimension_(dimension) {}
   // With room for the boxes of these rows.
-  SortedIntervals(std::vector<std::int32_t>&& rows, std::size_t dimension, const SweepDirection& direction)
+  SortedIntervals(SortedRows&& rows, std::size_t dimension, const SweepDirection& direction)
       : dimension_(dimension), rows_(std::move(rows)) {
     sweep_along(direction);
     make_room(count());
@@ -167,7 +170,7 @@ class SortedIntervals {
   std::size_t dimension_ = 0;
   T grow_ = 0;
   SweepDirection direction_;
-  std::vector<std::int32_t> rows_;
+  SortedRows rows_;
   std::size_t axis_[4] = {};
   std::size_t capacity_ = 0;
   BoxColumns<T> columns_;
@@ -256,7 +259,7 @@ inline std::array<double, 4> place_among(const BoxView<double>& boxes, std::size
 class RoundedIntervals : public SortedIntervals<float> {
  public:
   // Along an axis, with the rows in the order of rows_by_begin; from one place for two sets that are compared.
-  RoundedIntervals(const BoxView<double>& boxes, std::vector<std::int32_t>&& rows, std::size_t dimension, double grow,
+  RoundedIntervals(const BoxView<double>& boxes, SortedRows&& rows, std::size_t dimension, double grow,
                    const SweepDirection& direction, const std::array<double, 4>& place, Interrupt& interrupt)
       : SortedIntervals(std::move(rows), dimension, direction) {
     const auto rounded = [&place](double x, std::size_t axis) { return static_cast<float>(x - place[axis]); };
@@ -265,15 +268,15 @@ class RoundedIntervals : public SortedIntervals<float> {
   }
 
   // What is left has no boxes.
-  std::vector<std::int32_t> take_rows() { return std::move(rows_); }
+  SortedRows take_rows() { return std::move(rows_); }
 };
 
 // What a sweep over rounded numbers would find, by some of the boxes.
 class RoundingTrial {
  public:
   // Boxes against others that begin within them. Rows in the order of rows_by_begin; one and the same for one set.
-  void add(const BoxView<double>& boxes, const std::vector<std::int32_t>& rows, const BoxView<double>& others,
-           const std::vector<std::int32_t>& other_rows, const Problem<double>& problem, std::size_t axis,
+  void add(const BoxView<double>& boxes, const SortedRows& rows, const BoxView<double>& others,
+           const SortedRows& other_rows, const Problem<double>& problem, std::size_t axis,
            const std::array<double, 4>& place) {
     constexpr std::size_t kTested = 8;
     const auto begin_of = [&](std::int32_t row) {

@@ -21,7 +21,7 @@ namespace broadphase {
 
 // The rows of one set or of two, each in the order of rows_by_begin.
 struct SweptRows {
-  std::vector<std::int32_t> first, second;
+  SortedRows first, second;
 };
 
 // Along an axis, for 500 boxes or more: of fewer a trial would take longer than what it saves. Along two axes a test
@@ -64,7 +64,7 @@ struct RoundedSweep : SweptSets<RoundedIntervals> {
   IntervalSweep<float, double> sweep;
 
   using SweptSets::SweptSets;
-  SweptRows take_rows() { return {first.take_rows(), second ? second->take_rows() : std::vector<std::int32_t>()}; }
+  SweptRows take_rows() { return {first.take_rows(), second ? second->take_rows() : SortedRows()}; }
 };
 
 // Time O(n log n + candidates); a quarter of a byte a box besides the sorted columns. Doubles are swept as floats where
@@ -115,8 +115,7 @@ class SweepAndPrune {
 
   using Own = SweptSets<SortedIntervals<T>>;
 
-  std::vector<std::int32_t> rows_of(const BoxView<T>& boxes, const SweepDirection& direction,
-                                    const Preparation& with) const {
+  SortedRows rows_of(const BoxView<T>& boxes, const SweepDirection& direction, const Preparation& with) const {
     return rows_by_begin(boxes, problem_.dimension, problem_.touching, problem_.grow, direction, with.interrupt,
                          with.workers);
   }

@@ -41,20 +41,21 @@ class Interference {
 
   Interference() = default;
   Interference(const SortedIntervals<T>& sorted, const Kernels& kernels, Interrupt interrupt = Interrupt()) {
-    prepare(sorted, kernels, interrupt);
+    prepare(sorted, kernels, 1, interrupt);
   }
 
   // `sorted` must outlive this. Reuses the memory of what was prepared before.
-  void prepare(const SortedIntervals<T>& sorted, const Kernels& kernels, Interrupt& interrupt) {
+  void prepare(const SortedIntervals<T>& sorted, const Kernels& kernels, unsigned workers, Interrupt& interrupt) {
     sorted_ = &sorted;
     overlap_ = overlap_kernels<T>(kernels, true).run[sorted.dimension() - 1];
     const T* end = sorted.ends();
-    const std::size_t blocks = (count() + kBlock - 1) / kBlock;
+    const std::size_t blocks = (count() + kBlock - 1) / kBlock, groups = (blocks + kBlock - 1) / kBlock;
     block_end_.resize(blocks);
     furthest_.resize(blocks);
-    group_end_.clear();
-    in_stretches(blocks, interrupt, [&](std::size_t from, std::size_t to) {
-      for (std::size_t block = from; block < to; ++block) {
+    group_end_.resize(groups);
+    for_each_task(groups, groups < kGroupsWorthThreads ? 1 : workers, interrupt, [&](unsigned, std::size_t group) {
+      const std::size_t first = group * kBlock;
+      for (std::size_t block = first; block < std::min(blocks, first + kBlock); ++block) {
         const std::size_t begin = block * kBlock, behind = std::min(count(), begin + kBlock);
         // Four at a time, which wait for no other.
         T most[4] = {end[begin], end[begin], end[begin], end[begin]};
@@ -63,11 +64,11 @@ class Interference {
           for (std::size_t k = 0; k < 4; ++k) most[k] = std::max(most[k], end[position + k]);
         for (; position < behind; ++position) most[0] = std::max(most[0], end[position]);
         block_end_[block] = std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
-        furthest_[block] = block == 0 ? block_end_[0] : std::max(furthest_[block - 1], block_end_[block]);
-        if (block % kBlock == 0) group_end_.push_back(block_end_[block]);
-        group_end_.back() = std::max(group_end_.back(), block_end_[block]);
+        group_end_[group] = block == first ? block_end_[block] : std::max(group_end_[group], block_end_[block]);
       }
     });
+    for (std::size_t block = 0; block < blocks; ++block)
+      furthest_[block] = block == 0 ? block_end_[0] : std::max(furthest_[block - 1], block_end_[block]);
   }
 
   std::size_t count() const { return sorted_->count(); }
@@ -107,6 +108,7 @@ class Interference {
  private:
   // 64 blocks of 64 boxes are a group. Runs are tested a piece at a time, so that a small scratch does.
   static constexpr std::size_t kBlock = 64, kPiece = 1024;
+  static constexpr std::size_t kGroupsWorthThreads = 16;
 
   void search(const T* box, const Interval<T>& queried, std::size_t left_out, Scratch& scratch,
               std::vector<std::int32_t>& rows) const {
@@ -183,14 +185,15 @@ class DirectionChoice {
 
   void take_sample(CoherentIntervals<T>& order) {
     // One box in 32, at least 64 and at most 512: as for a sweep that is not kept.
-    const std::vector<std::int32_t>& rows = order.known_rows();
-    const RandomSample sample(rows.size(), std::clamp<std::size_t>(rows.size() / 32, 64, 512));
     sample_.clear();
     sample_.reserve(512);
-    for (std::size_t k = 0; k < sample.size(); ++k) {
-      const auto row = static_cast<std::size_t>(rows[sample[k]]);
-      if (order.is_alive(row)) sample_.push_back(row);
-    }
+    order.with_known_rows([&](std::size_t count, const auto& row_at) {
+      const RandomSample sample(count, std::clamp<std::size_t>(count / 32, 64, 512));
+      for (std::size_t k = 0; k < sample.size(); ++k) {
+        const std::size_t row = row_at(sample[k]);
+        if (order.is_alive(row)) sample_.push_back(row);
+      }
+    });
   }
 
   // Tests to expect, as a share of all pairs, times what a test costs: one axis more along a direction that is none.
@@ -322,7 +325,7 @@ const Interference<T>& SweepIndex<T>::interference(const BoxView<T>& boxes, cons
   const std::lock_guard<ForkedMutex> guard(lock_);
   bring_up_to_date(boxes, interrupt);
   if (places) order_.note_places(interrupt);
-  if (!interference_is_ready_) interference_.prepare(order_, kernels, interrupt);
+  if (!interference_is_ready_) interference_.prepare(order_, kernels, workers_, interrupt);
   interference_is_ready_ = true;
   return interference_;
 }

@@ -111,6 +111,54 @@ void check_history(std::uint64_t seed) {
   compare(after.view, rows);
 }
 
+// Threads make the same order, nodes and blocks as one thread, of rows that are all or some of the boxes; and runs of
+// equal keys are sorted wherever they begin.
+template <class T>
+void check_threads(std::uint64_t seed) {
+  Random random(seed);
+  SceneOptions options;
+  options.dimension = 2 + seed % 2;
+  options.count = 50'000;
+  options.cells = seed < 2 ? 30 : 3000;
+  const Boxes<T> boxes = lattice_boxes<T>(random, options);
+  std::vector<std::int32_t> rows;
+  for (std::size_t row = 0; row < options.count; ++row)
+    if (seed % 2 == 0 || random.chance(0.9)) rows.push_back(static_cast<std::int32_t>(row));
+  std::size_t levels;
+  const Kernels& kernels = *available_kernels(levels)[0];
+  Interrupt never;
+  std::vector<LinearNode> nodes;
+  std::vector<std::uint32_t> items;
+  std::size_t blocks = 0;
+  for (const unsigned workers : {1u, 2u, 5u}) {
+    current_case() = "seed " + std::to_string(seed) + ", " + std::to_string(workers) + " workers";
+    BlockTree tree;
+    tree.blocks = Blocks(options.dimension);
+    LinearOptions wanted;
+    wanted.most_depth = kMostDepth[options.dimension - 1];
+    wanted.workers = workers;
+    LinearIndex index(tree, wanted, kernels);
+    index.build(boxes.view, rows.data(), rows.size(), never);
+    const std::string fault =
+        LinearValidation(index, tree, {boxes.view, options.dimension}, rows.data(), rows.size()).fault();
+    if (!fault.empty()) current_case() += ": " + fault;
+    CHECK(fault.empty());
+    const std::int32_t last = rows.back();
+    CHECK(is_refused([&] { index.insert(boxes.view, &last, 1, never); }));
+    if (workers == 1) {
+      for (std::size_t node = 0; node < index.nodes().count(); ++node) nodes.push_back(index.nodes()[node]);
+      items.assign(index.order().item.begin(), index.order().item.end());
+      blocks = tree.blocks.count();
+    }
+    CHECK(std::equal(items.begin(), items.end(), index.order().item.begin(), index.order().item.end()));
+    CHECK(index.nodes().count() == nodes.size() && tree.blocks.count() == blocks);
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      const LinearNode &a = index.nodes()[node], &b = nodes[node];
+      CHECK(a.begin == b.begin && a.own_end == b.own_end && a.end == b.end && a.next == b.next && a.parent == b.parent);
+    }
+  }
+}
+
 // One cell with more candidates than a task may have: cut by rows, each pair once.
 void check_long_tasks() {
   constexpr std::size_t kCount = 5000;
@@ -226,6 +274,10 @@ int main(int argc, char** argv) {
   for (std::size_t dimension = 1; dimension <= 4; ++dimension) {
     check_infinite_boxes<float>(dimension);
     check_infinite_boxes<double>(dimension);
+  }
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    check_threads<float>(seed);
+    check_threads<double>(seed);
   }
   for (std::uint64_t seed = 0; seed < scenes; ++seed) {
     check_history<float>(seed);

@@ -13,8 +13,10 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/plain_vector.hpp"
 #include "base/radix_sort.hpp"
 #include "boxes/box_columns.hpp"
 #include "check.hpp"
@@ -170,6 +172,21 @@ void check_plain_memory() {
   }
 }
 
+void check_plain_vectors() {
+  current_case() = "vectors that are not zeroed";
+  for (const std::size_t count : {std::size_t{1}, std::size_t{10}, kLargeBlock}) {
+    PlainVector<std::uint16_t> values(count, std::uint16_t{7});
+    values.push_back(8);
+    values.resize(2 * count);
+    std::fill(values.begin() + static_cast<std::ptrdiff_t>(count), values.end(), std::uint16_t{9});
+    PlainVector<std::uint16_t> other = values;
+    values = std::move(other);
+    values.insert(values.begin(), 6);
+    CHECK(values.size() == 2 * count + 1 && values.front() == 6 && values[1] == 7 && values.back() == 9);
+    CHECK(reinterpret_cast<std::uintptr_t>(values.data()) % 16 == 0);
+  }
+}
+
 void check_who_leaves_blocks() {
   for (const std::size_t count : {std::size_t{0}, std::size_t{5}, std::size_t{100000}}) {
     current_case() = "columns and sorters of " + std::to_string(count);
@@ -208,5 +225,6 @@ int main() {
 #endif
   check_threads();
   check_plain_memory();
+  check_plain_vectors();
   check_who_leaves_blocks();
 }

@@ -190,7 +190,7 @@ void try_crowd(std::uint64_t seed) {
 template <class T>
 void try_threads(std::uint64_t seed) {
   Random random(seed);
-  constexpr std::size_t kCount = 30'000;
+  constexpr std::size_t kCount = 40'000;
   Store<T> store{2 + seed % 2, {}, std::vector<bool>(kCount, true)};
   store.corners.resize(2 * store.dimension * kCount);
   // A sixth of them in few places, which are crowded down to the smallest cells.
@@ -202,6 +202,7 @@ void try_threads(std::uint64_t seed) {
   OctreeOptions options;
   options.capacity = 4 + 4 * seed;
   std::vector<std::vector<std::int32_t>> found;
+  std::vector<bool> are_crowded;
   for (const unsigned workers : {1u, 2u, 5u}) {
     current_case() = "seed " + std::to_string(seed) + ", " + std::to_string(workers) + " workers";
     BlockTree tree{Blocks(store.dimension), kNoBlock, {}}, packed{Blocks(store.dimension), kNoBlock, {}};
@@ -223,6 +224,8 @@ void try_threads(std::uint64_t seed) {
       columns.insert(columns.end(), out.second_column(), out.second_column() + out.size());
       if (found.size() <= round) found.push_back(columns);
       CHECK(!columns.empty() && columns == found[round]);
+      if (are_crowded.size() <= round) are_crowded.push_back(octree.is_crowded());
+      CHECK(octree.is_crowded() == are_crowded[round]);
       Random again(seed + 9);
       for (std::size_t row = 0; row < kCount; row += 7) moved.set(row, again, reach);
       std::vector<std::int32_t> changed;

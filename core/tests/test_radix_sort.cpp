@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -29,7 +30,8 @@ void check_order_bits() {
   CHECK(order_bits(T(0)) == order_bits(-T(0)));
 }
 
-// Values of one kind each: all digits, few digits, many equal, only the lowest digits, special ones.
+// Values of one kind each: all digits, few digits, only the lowest digits, special ones; a few far from many that only
+// the lowest digits tell apart, or in runs of such.
 template <class T>
 T value_of_kind(Random& random, std::size_t kind) {
   switch (kind) {
@@ -46,6 +48,14 @@ T value_of_kind(Random& random, std::size_t kind) {
                            -std::numeric_limits<T>::max()};
       return special[random.below(6)];
     }
+    case 5: {
+      const auto low = random.chance(0.001) ? random.bits() % 1000 : random.bits() % 4;
+      return random.chance(0.001) ? T(1e30)
+                                  : static_cast<T>(T(1) + static_cast<T>(low) * std::numeric_limits<T>::epsilon());
+    }
+    case 6:
+      return static_cast<T>(random.below(50)) +
+             static_cast<T>(random.below(3)) * std::numeric_limits<T>::epsilon() * T(64);
     default: {
       // Any bits that are a number.
       const auto x = std::bit_cast<T>(static_cast<OrderBits<T>>(random.bits()));
@@ -61,15 +71,22 @@ void check_sort(std::size_t count, std::size_t kind) {
   Random random(count * 10 + kind);
   std::vector<T> values(count);
   for (T& value : values) value = value_of_kind<T>(random, kind);
-  RowSorter<T> sorter(count);
-  for (std::size_t k = 0; k < count; ++k) sorter.add(values[k], static_cast<std::uint32_t>(k));
-  Interrupt never;
-  sorter.sort(never);
-  CHECK(sorter.count() == count);
   std::vector<std::uint32_t> expected(count);
   std::iota(expected.begin(), expected.end(), 0u);
   std::stable_sort(expected.begin(), expected.end(), [&](auto a, auto b) { return values[a] < values[b]; });
-  for (std::size_t k = 0; k < count; ++k) CHECK(sorter.row(k) == expected[k]);
+  RowSorter<T> sorter(count);
+  for (const unsigned workers : {1u, 2u, 5u}) {
+    Interrupt never;
+    sorter.start(count);
+    // Some one by one, the others at once.
+    const std::size_t some = count / 3;
+    for (std::size_t k = 0; k < some; ++k) sorter.add(values[k], static_cast<std::uint32_t>(k));
+    sorter.add_all(count - some, workers, never,
+                   [&](std::size_t k) { return std::pair(values[some + k], static_cast<std::uint32_t>(some + k)); });
+    sorter.sort(never, workers);
+    CHECK(sorter.count() == count);
+    for (std::size_t k = 0; k < count; ++k) CHECK(sorter.row(k) == expected[k]);
+  }
 }
 
 template <class T>
@@ -125,7 +142,7 @@ int main(int argc, char** argv) {
   check_order_bits<float>();
   check_order_bits<double>();
   for (const std::size_t count : {0u, 1u, 2u, 3u, 31u, 32u, 33u, 100u, 999u, 1000u, 1001u, 5000u, 100000u})
-    for (std::size_t kind = 0; kind < 6; ++kind) {
+    for (std::size_t kind = 0; kind < 8; ++kind) {
       check_sort<float>(count, kind);
       check_sort<double>(count, kind);
     }

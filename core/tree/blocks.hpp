@@ -119,6 +119,13 @@ class Blocks {
     }
     return block;
   }
+  // Room for so many blocks more, one behind the other, each of which is to be written: on any thread. Returns the
+  // first. Throws bad_alloc, and then nothing has changed.
+  std::int32_t add_unwritten(std::size_t count) {
+    reserve(used_ + count);
+    used_ += count;
+    return static_cast<std::int32_t>(used_ - count);
+  }
   // So many blocks instead of those in use, for which there is room, each of which is to be made empty: on any thread.
   void restart(std::size_t count) {
     clear();
@@ -128,6 +135,11 @@ class Blocks {
     // Kernels test all lanes, also those not in use, and leave these out afterwards: never uninitialized memory.
     std::memset(at(block), 0, layout_.words() * sizeof(float));
     next(block) = parent(block) = kNoBlock;
+  }
+  // Calls use(block) for those that are free.
+  template <class Use>
+  void for_each_free(Use&& use) const {
+    for (std::int32_t block = free_; block != kNoBlock; block = next(block)) use(block);
   }
   void release(std::int32_t block) {
     next(block) = free_;

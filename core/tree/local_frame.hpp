@@ -94,18 +94,23 @@ inline LocalFrame frame_between(const double* low, const double* high, std::size
   return frame;
 }
 
-// The frame of where most of the given rows are; exact for float32 where possible.
+// How far some rows reach, and where most of them are.
 template <class T>
-LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count,
-                    unsigned workers, Interrupt& interrupt) {
+struct Reach {
+  Extent<T> extent, bulk;
+  T least = std::numeric_limits<T>::infinity();  // of the magnitudes that are not zero, of float32 alone
+};
+
+template <class T>
+Reach<T> reach_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count,
+                  unsigned workers, Interrupt& interrupt) {
   const auto corners = [&](std::size_t at) {
     const auto row = static_cast<std::size_t>(rows[at]);
     return BoxCorners<T>{boxes.lower_of(row), boxes.upper_of(row)};
   };
   constexpr bool kMayBeExact = std::is_same_v<T, float>;
   constexpr std::size_t kTogether = 4096;  // boxes, which are read twice: they stay in a near cache
-  Extent<T> extent;
-  T least = std::numeric_limits<T>::infinity();  // of the magnitudes that are not zero
+  Reach<T> reach;
   std::mutex mutex;
   in_stretches_on_threads(count, workers, interrupt, [&](std::size_t begin, std::size_t end) {
     Extent<T> own;
@@ -121,23 +126,36 @@ LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::i
       }
     }
     const std::lock_guard lock(mutex);
-    extent.add(own);
-    least = std::min(least, own_least);
+    reach.extent.add(own);
+    reach.least = std::min(reach.least, own_least);
   });
-  const Extent<T> bulk = bulk_of(extent, dimension, count, corners);
+  reach.bulk = bulk_of(reach.extent, dimension, count, corners);
+  return reach;
+}
+
+// The frame of where most of the rows are; exact for float32 where possible.
+template <class T>
+LocalFrame frame_of(const Reach<T>& reach, std::size_t dimension) {
   double low[4], high[4];
-  std::copy_n(bulk.low, 4, low);
-  std::copy_n(bulk.high, 4, high);
-  LocalFrame frame = frame_between(low, high, dimension, kMayBeExact);
+  std::copy_n(reach.bulk.low, 4, low);
+  std::copy_n(reach.bulk.high, 4, high);
+  LocalFrame frame = frame_between(low, high, dimension, std::is_same_v<T, float>);
   if (!frame.exact) return frame;
+  const Extent<T>& extent = reach.extent;
   T most = 0;  // of the finite ones
   for (std::size_t k = 0; k < dimension; ++k)
     if (extent.low[k] <= extent.high[k]) most = std::max({most, std::fabs(extent.low[k]), std::fabs(extent.high[k])});
   // Local numbers below the first would lose bits as denormals, and those beyond the second become the farthest float.
-  if (static_cast<double>(least) * frame.scale < 0x1p-100 ||
+  if (static_cast<double>(reach.least) * frame.scale < 0x1p-100 ||
       static_cast<double>(most) * frame.scale > static_cast<double>(std::numeric_limits<float>::max()))
     frame.exact = false;
   return frame;
+}
+
+template <class T>
+LocalFrame frame_of(const BoxView<T>& boxes, std::size_t dimension, const std::int32_t* rows, std::size_t count,
+                    unsigned workers, Interrupt& interrupt) {
+  return frame_of(reach_of(boxes, dimension, rows, count, workers, interrupt), dimension);
 }
 
 }  // namespace broadphase

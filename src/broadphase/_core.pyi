@@ -325,6 +325,9 @@ def next_rows(alive: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='
     The rows of new boxes: the free ones from `first` on, the lowest first, then new ones.
     """
 
+def first_rows(count: int, workers: int) -> object:
+    """The rows 0 to count - 1."""
+
 def sample_rows(count: int, most: int) -> object:
     """
     Up to `most` of `count` rows, ascending: one of each of as many equal stretches, by a fixed hash.
@@ -1120,7 +1123,7 @@ def left_pairs(first: Annotated[NDArray[numpy.int32], dict(shape=(None,), order=
 
 def commit(arrays: list, dictionaries: list, items: list = [], shapes: list = [], workers: int = 1) -> None:
     """
-    Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, or lower and upper corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of it, or nothing.
+    Write (to, from) or (to, from, rows), where `from` is an array, a flag, None for zeros, an int64 for all, or lower and upper corners, without rows those of the first ones; then update (to, from) dictionaries, items and shapes: all of it, or nothing.
     """
 
 def write_row(array: object, row: int, numbers: object, columns: dict | None = None, displaced: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')] | None = None) -> bool:

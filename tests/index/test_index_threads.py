@@ -69,6 +69,25 @@ def test_answers_do_not_depend_on_the_workers(name):
 
 
 @each_class
+def test_an_index_of_many_boxes_made_by_threads_is_that_of_one(name):
+    rng = generator("made")
+    boxes = scene("clustered", rng, 40_000, 3)
+    boxes[::1000] *= 50
+    asked = boxes[::400]
+    alone = getattr(bp, name)(boxes)
+    expected = alone.query(asked)
+    for workers in (2, 5):
+        index = getattr(bp, name)(boxes, workers=workers)
+        index.validate()
+        assert_same_answers(index.query(asked), expected, f"{name} workers={workers}")
+        assert np.array_equal(index.rows, np.arange(len(boxes)))
+        assert np.array_equal(index.handles(index.rows), alone.handles(alone.rows))
+        index.remove([3, 39_999])
+        assert np.array_equal(index.rows, np.delete(np.arange(len(boxes)), [3, 39_999]))
+        index.validate()
+
+
+@each_class
 def test_changes_while_other_threads_query_are_refused_or_complete(name):
     # Every answer is that of one of the two states, and every change is either made or refused.
     rng = generator("changes")

@@ -72,14 +72,15 @@ class BoxStore:
         self.layer, self.mask, self.batch = (None if values is None else values.copy() for values in given)
         self.spheres: NDArray[np.float64] | None = column  # (slots, d + 1): center and radius, infinite for none
         self.alive: NDArray[np.bool_] = np.empty(count, np.bool_)  # which slots are in use
-        _native.commit([(self.corners, (lower, upper)), (self.alive, True)], [], workers=workers)
+        # One more than the number of boxes removed from each slot; makes handles stale.
+        self.generation: NDArray[np.int64] = np.empty(count, np.int64)
+        written = [(self.corners, (lower, upper)), (self.alive, True), (self.generation, 1)]
+        _native.commit(written, [], workers=workers)
         self.slots: int = count  # that have ever been in use; upper bound of all rows
         self.living: int = count  # slots in use
-        # One more than the number of boxes removed from each slot; makes handles stale.
-        self.generation: NDArray[np.int64] = np.ones(count, np.int64)
         self._first_free: int = count  # no slot below it is free
         # Caches.
-        self._numbers: NDArray[np.int32] | None = None
+        self._numbers: NDArray[np.int32] | None = _first_rows(count, workers)
         self._views: tuple[NDArray[Any], NDArray[Any]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -123,14 +124,11 @@ class BoxStore:
     def numbers(self) -> NDArray[np.int32]:
         """The rows in use, ascending. Read-only."""
         if self._numbers is None:
-            every = self.living == self.slots
-            rows: NDArray[np.int32]
-            if every:
-                rows = np.arange(self.slots, dtype=np.int32)
+            if self.living == self.slots:
+                self._numbers = _first_rows(self.slots, 1)
             else:
-                rows = np.flatnonzero(self.alive[: self.slots]).astype(np.int32)
-            rows.flags.writeable = False
-            self._numbers = rows
+                self._numbers = np.flatnonzero(self.alive[: self.slots]).astype(np.int32)
+                self._numbers.flags.writeable = False
         return self._numbers
 
     @property
@@ -408,6 +406,13 @@ class BoxStore:
 
     def _arrays(self) -> list[NDArray[Any]]:
         return [array for name in _GROWING if (array := getattr(self, name)) is not None]
+
+
+def _first_rows(count: int, workers: int) -> NDArray[np.int32]:
+    found: Any = _native.first_rows(count, workers)
+    rows: NDArray[np.int32] = found
+    rows.flags.writeable = False
+    return rows
 
 
 def _with_keys_and_spheres(boxes: Any, batch: Any, spheres: Any) -> tuple[Any, Any, NDArray[np.float64] | None]:
