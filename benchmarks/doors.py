@@ -175,24 +175,34 @@ def geometries(rng: np.random.Generator, kind: str, count: int, side: float) -> 
 KINDS = ("points", "boxes", "lines", "discs", "stars", "rings")
 PREDICATES = (
     *(None, "intersects", "within", "contains", "covers", "covered_by"),
-    *("touches", "overlaps", "crosses", "contains_properly", "dwithin", "nearest"),
+    *("touches", "overlaps", "crosses", "contains_properly", "dwithin"),
 )
 
 
 def shapely_query(rng: np.random.Generator, most: float) -> Scene:
     """Make a tree and query it once, or query one that is there."""
+    predicate = PREDICATES[int(rng.integers(len(PREDICATES)))]
+    given = {"predicate": predicate, **({"distance": float(rng.uniform(0.1, 2))} if predicate == "dwithin" else {})}
+    return _asked_scene(rng, most, "query", given, str(predicate))
+
+
+def shapely_nearest(rng: np.random.Generator, most: float) -> Scene:
+    """Find what is nearest in a new tree, or in one that is there."""
+    options: tuple[dict[str, Any], ...] = (
+        *({}, {"all_matches": False}, {"exclusive": True}, {"max_distance": float(rng.uniform(0.1, 3))}),
+    )
+    given = options[int(rng.integers(len(options)))]
+    return _asked_scene(rng, most, "query_nearest", given, f"nearest {given or ''}")
+
+
+def _asked_scene(rng: np.random.Generator, most: float, name: str, given: dict[str, Any], asked: str) -> Scene:
     kinds_of_tree: list[Any] = [import_module(name) for name in ("broadphase.adapters.shapely", "shapely")]
     count, others = size(rng, most, 1), size(rng, most - 0.5)
     side = max(count, 1) ** 0.5 * rng.uniform(0.7, 4)
     kinds = [str(rng.choice(KINDS)) for _ in range(2)]
     tree, inputs = (geometries(rng, kind, n, side) for kind, n in zip(kinds, (count, others), strict=True))
-    predicate = PREDICATES[int(rng.integers(len(PREDICATES)))]
-    given = {"predicate": predicate, **({"distance": float(rng.uniform(0.1, 2))} if predicate == "dwithin" else {})}
-    name = "query"
-    if predicate == "nearest":
-        name, given = "query_nearest", {}
     makes = rng.random() < 0.5
-    what = f"{'a new tree' if makes else 'a tree'} of {count} {kinds[0]}, {others} {kinds[1]}, {predicate}"
+    what = f"{'a new tree' if makes else 'a tree'} of {count} {kinds[0]}, {others} {kinds[1]}, {asked}"
     if makes:
         ours, theirs = (partial(_made_and_asked, kind.STRtree, tree, name, inputs, given) for kind in kinds_of_tree)
     else:
@@ -799,6 +809,7 @@ DOORS: dict[str, Callable[[np.random.Generator, float], Scene]] = {
     "rtree": rtree_stream,
     "scipy": scipy_tree,
     "shapely": shapely_query,
+    "shapely nearest": shapely_nearest,
     "shapely period": shapely_period,
     "tables": tables,
     "trimesh": trimesh_managers,

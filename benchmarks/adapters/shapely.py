@@ -27,6 +27,36 @@ def buildings(shapely: Any, side: float) -> NDArray[np.object_]:
     return made
 
 
+def nearest_scenes(shapely: Any) -> Iterator[tuple[str, Any, Any, float]]:
+    """Make addresses, roads, plots and lakes of one town: what is searched for, among what, and the least ratio."""
+    random = np.random.default_rng(2)
+    side = 1000.0
+
+    def walks(count: int, vertices: int) -> Any:
+        turns = np.cumsum(random.normal(0, 0.4, (count, vertices)), axis=1) + random.uniform(0, 2 * np.pi, (count, 1))
+        steps = np.stack((np.cos(turns), np.sin(turns)), axis=2) * 2
+        return shapely.linestrings(random.uniform(0, side, (count, 1, 2)) + np.cumsum(steps, axis=1))
+
+    def stars(count: int, vertices: int) -> Any:
+        angles = np.linspace(0, 2 * np.pi, vertices, endpoint=False)
+        radii = random.uniform(1, 3, (count, vertices, 1))
+        rings = radii * np.stack((np.cos(angles), np.sin(angles)), axis=1)
+        return shapely.polygons(random.uniform(0, side, (count, 1, 2)) + rings)
+
+    addresses = shapely.points(random.uniform(0, side, (COUNT, 2)))
+    roads, lakes = walks(20_000, 12), stars(20_000, 16)
+    low = random.uniform(0, side, (2, 20_000))
+    plots = shapely.box(*low, *(low + random.uniform(0.5, 4, (2, 20_000))))
+    yield "20,000 roads to 10⁵ addresses", roads, addresses, 5.0
+    yield "20,000 lakes to 10⁵ addresses", lakes, addresses, 3.0
+    yield "20,000 plots to 10⁵ addresses", plots, addresses, 3.0
+    yield "10⁵ addresses to 20,000 lakes", addresses, lakes, 3.0
+    yield "20,000 roads to 20,000 roads", roads, walks(20_000, 12), 3.0
+    yield "20,000 lakes to 20,000 lakes", lakes, stars(20_000, 16), 3.0
+    yield "20,000 plots to 20,000 roads", plots, roads, 3.0
+    yield "20,000 points to 10⁵ addresses", shapely.points(random.uniform(0, side, (20_000, 2))), addresses, 3.0
+
+
 def rows(pace: float) -> Iterator[Row]:
     """Yield the rows; each takes some seconds times `pace`."""
     shapely, ours = load("shapely", "shapely"), load("broadphase.adapters.shapely", "shapely")
@@ -81,6 +111,14 @@ def rows(pace: float) -> Iterator[Row]:
             lambda s=searched, a=asked: shapely.STRtree(s).query(a, "intersects"),  # type: ignore[misc]
             lambda s=searched, a=asked: ours.STRtree(s).query(a, "intersects"),  # type: ignore[misc]
             1.0,
+            pace,
+        )
+    for what, searched, asked, least in nearest_scenes(shapely):
+        yield faster(
+            f"the nearest of {what}",
+            lambda s=searched, a=asked: shapely.STRtree(s).query_nearest(a),  # type: ignore[misc]
+            lambda s=searched, a=asked: ours.STRtree(s).query_nearest(a),  # type: ignore[misc]
+            least,
             pace,
         )
     for name in ("query", "nearest"):

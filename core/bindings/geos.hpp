@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/memory.hpp"
@@ -41,6 +44,8 @@ class GeosFunctions {
     look_up(sequence, "GEOSGeom_getCoordSeq_r");
     look_up(size, "GEOSCoordSeq_getSize_r");
     look_up(copy, "GEOSCoordSeq_copyToBuffer_r");
+    look_up(distance, "GEOSDistance_r");
+    look_up(equal, "GEOSEquals_r");
     const auto* shapely = static_cast<void* const*>(PyCapsule_Import("shapely.lib._C_API", 0));
     if (shapely == nullptr) throw nb::python_error();
     geometry = reinterpret_cast<decltype(geometry)>(shapely[1]);  // PyGEOS_GetGEOSGeometry
@@ -59,7 +64,9 @@ class GeosFunctions {
   Sequence (*sequence)(Context, Geometry);
   int (*size)(Context, Sequence, unsigned*);
   int (*copy)(Context, Sequence, double*, int has_z, int has_m);
-  char (*geometry)(PyObject*, Geometry*);  // null for None
+  int (*distance)(Context, Geometry, Geometry, double*);  // 0 for what GEOS cannot measure
+  char (*equal)(Context, Geometry, Geometry);             // 2 for what it cannot compare
+  char (*geometry)(PyObject*, Geometry*);                 // null for None
 };
 
 // What GEOS wants to be given by a thread.
@@ -76,8 +83,31 @@ class GeosContext {
   const GeosFunctions::Context context_;
 };
 
+// What the objects of a contiguous array are in GEOS, if all are geometries or None; they live as long as the array has
+// them.
+inline std::optional<std::vector<GeosFunctions::Geometry>> find_geometries(const GeosFunctions& geos,
+                                                                           nb::handle objects) {
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(objects.ptr(), &buffer, PyBUF_ND | PyBUF_FORMAT) != 0) throw nb::python_error();
+  const auto* object = static_cast<PyObject* const*>(buffer.buf);
+  const bool are_objects = buffer.format != nullptr && buffer.format[0] == 'O' && buffer.format[1] == 0;
+  std::vector<GeosFunctions::Geometry> geometries(are_objects ? static_cast<std::size_t>(buffer.len) / sizeof(object)
+                                                              : 0);
+  bool are_geometries = are_objects;
+  for (std::size_t k = 0; are_geometries && k < geometries.size(); ++k)
+    are_geometries = geos.geometry(object[k], &geometries[k]) != 0;
+  PyBuffer_Release(&buffer);
+  if (!are_geometries) return std::nullopt;
+  return geometries;
+}
+inline std::vector<GeosFunctions::Geometry> geometries_of(const GeosFunctions& geos, nb::handle objects) {
+  auto geometries = find_geometries(geos, objects);
+  if (!geometries) throw nb::type_error("must be an array of geometries");
+  return std::move(*geometries);
+}
+
 // Asks for the memory of a geometry that will be read soon.
-inline void prefetch_after(const std::vector<GeosFunctions::Geometry>& geometries, std::size_t k) {
+inline void prefetch_after(std::span<const GeosFunctions::Geometry> geometries, std::size_t k) {
   const auto* soon = static_cast<const char*>(geometries[std::min(k + 8, geometries.size() - 1)]);
   read_ahead(soon);
   read_ahead(soon + 64);
@@ -101,12 +131,17 @@ inline std::vector<double> geos_bounds(const GeosFunctions& geos,
 // Of what GEOS cannot read, and of collections, curves and geometries with an empty part, the kind is unknown.
 class GeosFeatures {
  public:
-  GeosFeatures(const GeosFunctions& geos, const std::vector<GeosFunctions::Geometry>& geometries, Interrupt& interrupt)
+  GeosFeatures(const GeosFunctions& geos, std::span<const GeosFunctions::Geometry> geometries, Interrupt& interrupt)
       : geos_(geos), context_(geos) {
     first_part_.reserve(geometries.size() + 1);
     kinds_.reserve(geometries.size());
     first_.reserve(geometries.size() + 1);
     holes_.reserve(geometries.size());
+    extend(geometries, interrupt);
+  }
+  // Reads more geometries; what was read may move in memory.
+  void extend(std::span<const GeosFunctions::Geometry> geometries, Interrupt& interrupt) {
+    if (!first_.empty()) first_.pop_back();
     for (std::size_t begin = 0; begin < geometries.size(); begin += kTogether) {
       interrupt.check();
       const std::size_t end = std::min(geometries.size(), begin + kTogether);
@@ -224,7 +259,7 @@ class GeosFeatures {
 
   const GeosFunctions& geos_;
   const GeosContext context_;
-  std::vector<std::int64_t> first_, first_part_{0};
+  std::vector<std::int64_t> first_, first_part_{0};  // both with the end of the last one
   std::vector<std::uint8_t> kinds_, holes_;
   std::vector<Line> sequences_;
   std::int64_t coordinate_count_ = 0;

@@ -77,7 +77,7 @@ bool signal_pending(std::size_t done, std::size_t total) {
   BROADPHASE_METHODS(each) each(joining) each(shapes) \
   each(meshes) each(mesh_scene) each(robots) each(columns) each(periodic_pairs) each(world) each(world_queries) each(world_overlaps) each(coherent_pairs) \
   each(budget) each(commit) each(suppression) each(padding) each(tiles) each(intervals) each(names) each(column_rows) \
-  each(simple_features) each(neighbors) each(drop_ins) each(moving_points) each(lidar)
+  each(simple_features) each(nearest_features) each(neighbors) each(drop_ins) each(moving_points) each(lidar)
 // clang-format on
 #define BROADPHASE_DECLARE(name, ...) void bind_##name(nb::module_& module);
 BROADPHASE_BINDINGS(BROADPHASE_DECLARE)

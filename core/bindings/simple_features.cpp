@@ -1,4 +1,4 @@
-// Pairs of simple features that meet, and the order of a tree of them.
+// Pairs of simple features that meet, and pairs in the order of a tree.
 #include <nanobind/stl/optional.h>
 
 #include <cstddef>
@@ -11,33 +11,11 @@
 #include "bindings.hpp"
 #include "geos.hpp"
 #include "narrow/simple_features.hpp"
-#include "tree/str_order.hpp"
+#include "tree/str_tree.hpp"
 
 namespace broadphase::python {
 
 namespace {
-
-// What the objects of a contiguous array are in GEOS, if all are geometries or None; they live as long as the array has
-// them.
-std::optional<std::vector<GeosFunctions::Geometry>> find_geometries(const GeosFunctions& geos, nb::handle objects) {
-  Py_buffer buffer;
-  if (PyObject_GetBuffer(objects.ptr(), &buffer, PyBUF_ND | PyBUF_FORMAT) != 0) throw nb::python_error();
-  const auto* object = static_cast<PyObject* const*>(buffer.buf);
-  const bool are_objects = buffer.format != nullptr && buffer.format[0] == 'O' && buffer.format[1] == 0;
-  std::vector<GeosFunctions::Geometry> geometries(are_objects ? static_cast<std::size_t>(buffer.len) / sizeof(object)
-                                                              : 0);
-  bool are_geometries = are_objects;
-  for (std::size_t k = 0; are_geometries && k < geometries.size(); ++k)
-    are_geometries = geos.geometry(object[k], &geometries[k]) != 0;
-  PyBuffer_Release(&buffer);
-  if (!are_geometries) return std::nullopt;
-  return geometries;
-}
-std::vector<GeosFunctions::Geometry> geometries_of(const GeosFunctions& geos, nb::handle objects) {
-  auto geometries = find_geometries(geos, objects);
-  if (!geometries) throw nb::type_error("must be an array of geometries");
-  return std::move(*geometries);
-}
 
 nb::object bounds_of(const GeosFunctions& geos, nb::handle geometries) {
   const std::vector<GeosFunctions::Geometry> read = geometries_of(geos, geometries);
@@ -131,11 +109,6 @@ nb::tuple features_relate(const GeosFunctions& geos, nb::handle geometries, Vect
   return as_tuple(std::move(relations), std::move(are_simple));
 }
 
-nb::object order_by_str(Table<double> bounds, std::size_t capacity) {
-  return as_array(
-      at_work([&](Interrupt& interrupt) { return str_order(bounds.data(), bounds.shape(0), capacity, interrupt); }));
-}
-
 nb::object put_in_order(Vector<std::int64_t> one, Vector<std::int64_t> other, bool both_ways,
                         Vector<std::int64_t> visited, std::size_t row_count) {
   PairsInOrder found = at_work([&](Interrupt& interrupt) {
@@ -166,8 +139,6 @@ void bind_simple_features(nb::module_& module) {
              "is_point"_a, "reach"_a = nb::none(),
              "Where points, by their boxes, are in areas: 0 outside, 1 inside or within reach, 2 on the boundary, 3 in "
              "doubt.");
-  module.def("str_order", &order_by_str, "bounds"_a, "capacity"_a,
-             "The order in which the STR tree of GEOS visits boxes; empty where equal centers leave it open.");
   module.def("pairs_in_order", &put_in_order, "one"_a, "other"_a, "both_ways"_a, "visited"_a, "row_count"_a,
              "Pairs of rows, as they are or both ways, by the first, and then as the second ones are visited.");
 }

@@ -9,6 +9,9 @@
 // doubt are features with coordinates that are not finite or above 2^500, with parts that are one point repeated, and
 // almost collinear points whose differences are no doubles. Of distances, those that differ from the one in question by
 // what rounding may do.
+//
+// `distance` gives the double that GEOS computes: by its formulas, with their operations in their order. In doubt are
+// features of which it may skip the nearest segments, as their boxes are farther away than others by rounding.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +27,7 @@
 #include "base/morton.hpp"
 #include "base/parallel.hpp"
 #include "base/read_ahead.hpp"
+#include "boxes/flat_box.hpp"
 #include "narrow/exact_sign.hpp"
 
 namespace broadphase {
@@ -72,26 +76,6 @@ inline int side_of(const double* a, const double* b, const double* c) {
   return exact ? exact_orient2d(a, b, c) : kUnsure;
 }
 
-struct FlatBox {
-  double x, y, x_end, y_end;
-  bool overlaps(const FlatBox& other) const {
-    return x <= other.x_end && other.x <= x_end && y <= other.y_end && other.y <= y_end;
-  }
-  bool has(const double* point) const {
-    return x <= point[0] && point[0] <= x_end && y <= point[1] && point[1] <= y_end;
-  }
-  void include(const FlatBox& other) {
-    x = std::min(x, other.x);
-    y = std::min(y, other.y);
-    x_end = std::max(x_end, other.x_end);
-    y_end = std::max(y_end, other.y_end);
-  }
-  FlatBox grown(double margin) const { return {x - margin, y - margin, x_end + margin, y_end + margin}; }
-  FlatBox common(const FlatBox& other) const {
-    return {std::max(x, other.x), std::max(y, other.y), std::min(x_end, other.x_end), std::min(y_end, other.y_end)};
-  }
-};
-
 inline FlatBox box_of(const double* a, const double* b) {
   return {std::min(a[0], b[0]), std::min(a[1], b[1]), std::max(a[0], b[0]), std::max(a[1], b[1])};
 }
@@ -122,13 +106,70 @@ inline double squared_distance(const double* point, const double* a, const doubl
   return across * across / length;
 }
 
+// Whether that is at most `square`, but for rounding; without a division.
+inline bool is_near(const double* point, const double* a, const double* b, double square) {
+  const double ux = b[0] - a[0], uy = b[1] - a[1], vx = point[0] - a[0], vy = point[1] - a[1];
+  const double along = ux * vx + uy * vy, length = ux * ux + uy * uy;
+  if (along <= 0) return vx * vx + vy * vy <= square;
+  if (along >= length) {
+    const double wx = point[0] - b[0], wy = point[1] - b[1];
+    return wx * wx + wy * wy <= square;
+  }
+  const double across = ux * vy - uy * vx;
+  return across * across <= square * length;
+}
+
+// ---- The distances of GEOS, operation by operation ----
+
+// CoordinateXY::distance
+inline double point_distance(const double* p, const double* q) {
+  const double dx = p[0] - q[0], dy = p[1] - q[1];
+  return std::sqrt(dx * dx + dy * dy);
+}
+
+// Distance::pointToSegment
+inline double distance_to_segment(const double* p, const double* a, const double* b) {
+  if (a[0] == b[0] && a[1] == b[1]) return point_distance(p, a);
+  const double ux = b[0] - a[0], uy = b[1] - a[1], length = ux * ux + uy * uy;
+  const double along = ((p[0] - a[0]) * ux + (p[1] - a[1]) * uy) / length;
+  if (along <= 0.0) return point_distance(p, a);
+  if (along >= 1.0) return point_distance(p, b);
+  const double across = ((a[1] - p[1]) * ux - (a[0] - p[0]) * uy) / length;
+  return std::abs(across) * std::sqrt(length);
+}
+
+// Distance::segmentToSegment
+inline double distance_of_segments(const double* a, const double* b, const double* c, const double* d) {
+  if (a[0] == b[0] && a[1] == b[1]) return distance_to_segment(a, c, d);
+  if (c[0] == d[0] && c[1] == d[1]) return distance_to_segment(d, a, b);
+  if (box_of(a, b).overlaps(box_of(c, d))) {
+    const double ux = b[0] - a[0], uy = b[1] - a[1], vx = d[0] - c[0], vy = d[1] - c[1];
+    const double across = ux * vy - uy * vx;
+    if (across != 0) {
+      const double wx = a[0] - c[0], wy = a[1] - c[1], r = (wy * vx - wx * vy) / across,
+                   s = (wy * ux - wx * uy) / across;
+      if (!(r < 0 || r > 1 || s < 0 || s > 1)) return 0;
+    }
+  }
+  return std::min(
+      distance_to_segment(a, c, d),
+      std::min(distance_to_segment(b, c, d), std::min(distance_to_segment(c, a, b), distance_to_segment(d, a, b))));
+}
+
 }  // namespace detail
 
 class FeatureMeetings {
  public:
   FeatureMeetings(const FeatureTable& table, Interrupt& interrupt) : table_(table), interrupt_(interrupt) {
-    features_.grow(table.count);
-    for (std::size_t f = 0; f < table.count; ++f) {
+    table_.count = 0;
+    extend(table);
+  }
+
+  // Takes a table that has grown; what it had may have moved in memory.
+  void extend(const FeatureTable& table) {
+    const std::size_t known = std::exchange(table_, table).count;
+    if (table.count > features_.size()) features_.grow(std::max(table.count, features_.size() * 3 / 2));
+    for (std::size_t f = known; f < table.count; ++f) {
       look_at(f);
       take_a_step();
     }
@@ -163,7 +204,7 @@ class FeatureMeetings {
     take_a_step();
     Feature *a = &features_[one], *b = &features_[other];
     if (a->kind == FeatureKind::kUnknown || b->kind == FeatureKind::kUnknown) return Meeting::kDoubt;
-    const detail::FlatBox window = a->box.common(b->box);
+    const FlatBox window = a->box.common(b->box);
     if (window.x > window.x_end || window.y > window.y_end) return Meeting::kNo;
     if (at(a->begin)[0] == at(b->begin)[0] && at(a->begin)[1] == at(b->begin)[1] && a->kind != FeatureKind::kPoints &&
         b->kind != FeatureKind::kPoints)
@@ -204,7 +245,7 @@ class FeatureMeetings {
     if (a->kind == FeatureKind::kUnknown || b->kind == FeatureKind::kUnknown) return Meeting::kDoubt;
     const Reach within = reach_between(a->box, b->box, reach);
     if (within.is_unsure) return Meeting::kDoubt;
-    const detail::FlatBox window = a->box.grown(within.far).common(b->box.grown(within.far));
+    const FlatBox window = a->box.grown(within.far).common(b->box.grown(within.far));
     if (window.x > window.x_end || window.y > window.y_end) return Meeting::kNo;
     if (a->end - a->begin > b->end - b->begin) std::swap(a, b);
     plant(*a);
@@ -226,6 +267,66 @@ class FeatureMeetings {
     if (nearest < within.near * within.near) return Meeting::kYes;
     const Meeting found = meet(one, other);
     return found == Meeting::kNo && nearest <= within.far * within.far ? Meeting::kDoubt : found;
+  }
+
+  // A distance, and whether it surely is that of GEOS.
+  struct Distance {
+    double value;
+    bool is_sure;
+  };
+
+  // How far one feature is from another, in GEOS `one.distance(other)`: where that is more than `limit`, anything more.
+  Distance distance(std::size_t one, std::size_t other, double limit) {
+    take_a_step();
+    Feature &a = features_[one], &b = features_[other];
+    if (a.kind == FeatureKind::kUnknown || b.kind == FeatureKind::kUnknown) return {0, false};
+    if (is_point(a) && is_point(b)) return {detail::point_distance(at(a.begin), at(b.begin)), true};
+    FlatBox both = a.box;
+    both.include(b.box);
+    const double size = both.size();
+    if (size != 0 && !(size > kLeastSize && size < kMostSize)) return {0, false};
+    plant(a);
+    plant(b);
+    const Meeting inside = has_first_inside(a, b);
+    if (inside != Meeting::kNo) return {0, inside == Meeting::kYes};
+    const bool are_points = a.kind == FeatureKind::kPoints, are_others_points = b.kind == FeatureKind::kPoints;
+    // Differences of two boxes, and distances, are rounded by less than a sixteenth of that.
+    Nearest nearest(limit, 0x1p-44 * size);
+    for_nearest(a, b.box, nearest.square, [&](std::size_t k) {
+      take_a_step();
+      const double *p = at(k), *p_end = end_of(a, k);
+      const FlatBox box = detail::box_of(p, p_end);
+      return for_nearest(b, box, nearest.square, [&](std::size_t j) {
+        const double *q = at(j), *q_end = end_of(b, j);
+        double value;
+        if (are_points && are_others_points) {
+          value = detail::point_distance(p, q);
+        } else if (are_points) {
+          if (!detail::is_near(p, q, q_end, nearest.square)) return false;
+          value = detail::distance_to_segment(p, q, q_end);
+        } else if (are_others_points) {
+          if (!detail::is_near(q, p, p_end, nearest.square)) return false;
+          value = detail::distance_to_segment(q, p, p_end);
+        } else {
+          const FlatBox other_box = detail::box_of(q, q_end);
+          if (!box.overlaps(other_box) && !detail::is_near(p, q, q_end, nearest.square) &&
+              !detail::is_near(p_end, q, q_end, nearest.square) && !detail::is_near(q, p, p_end, nearest.square) &&
+              !detail::is_near(q_end, p, p_end, nearest.square))
+            return false;
+          value = detail::distance_of_segments(p, p_end, q, q_end);
+        }
+        return nearest.take(value, k, j) && is_visited(a, k, b, j, 0);
+      });
+    });
+    return {nearest.value,
+            nearest.is_sure() || is_visited(a, nearest.segment, b, nearest.other_segment, nearest.value)};
+  }
+
+  // Whether a feature is points at one place.
+  bool is_at_one_place(std::size_t one) const {
+    const Feature& feature = features_[one];
+    return feature.kind == FeatureKind::kPoints && feature.box.x == feature.box.x_end &&
+           feature.box.y == feature.box.y_end;
   }
 
   // As `place`: inside if the point is not farther from the area than `reach`, which is not negative, else outside.
@@ -276,7 +377,7 @@ class FeatureMeetings {
     Feature *a = &features_[one], *b = &features_[other];
     for (const Feature* feature : {a, b})
       if (feature->kind == FeatureKind::kUnknown || feature->kind == FeatureKind::kPoints) return Relation::kDoubt;
-    const detail::FlatBox window = a->box.common(b->box);
+    const FlatBox window = a->box.common(b->box);
     if (window.x > window.x_end || window.y > window.y_end) return Relation::kApart;
     const bool is_swapped = a->end - a->begin > b->end - b->begin;
     if (is_swapped) std::swap(a, b);
@@ -321,7 +422,7 @@ class FeatureMeetings {
   };
 
   struct Feature {
-    detail::FlatBox box;
+    FlatBox box;
     std::size_t begin, end;  // coordinates
     std::size_t part, parts_end;
     std::uint32_t tree;  // 0 without one, 1 for the first
@@ -333,11 +434,78 @@ class FeatureMeetings {
     double near, far;
     bool is_unsure;
   };
-  static Reach reach_between(const detail::FlatBox& one, const detail::FlatBox& other, double reach) {
-    detail::FlatBox both = one;
+  static Reach reach_between(const FlatBox& one, const FlatBox& other, double reach) {
+    FlatBox both = one;
     both.include(other);
     const double size = both.x_end - both.x + (both.y_end - both.y) + reach, error = 0x1p-40 * size;
     return {std::max(reach - error, 0.0), reach + error, !(size > kLeastSize && size < kMostSize)};
+  }
+
+  // The least distance of two segments so far, and the next one.
+  struct Nearest {
+    Nearest(double limit, double error) : error_(error), limit_(limit) { look_within(limit); }
+
+    // Takes the distance of two segments; returns whether none can be less.
+    bool take(double distance, std::size_t k, std::size_t j) {
+      if (distance < value) {
+        next_ = value;
+        value = distance;
+        segment = k;
+        other_segment = j;
+        look_within(std::min(value, limit_));
+      } else if (distance > value) {
+        next_ = std::min(next_, distance);
+      }
+      return distance == 0;
+    }
+    // GEOS skips segments for the sake of others that are less than the error farther away.
+    bool is_sure() const { return value > limit_ || next_ > value + error_ / 2; }
+
+    double value = std::numeric_limits<double>::infinity();
+    std::size_t segment = 0, other_segment = 0;
+    double square;  // of the distance up to which segments are looked for
+
+   private:
+    void look_within(double distance) { square = (distance + error_) * (distance + error_); }
+
+    double next_ = value, error_, limit_;
+  };
+
+  // Whether GEOS surely comes to two segments at a distance from one another, which is the least.
+  bool is_visited(const Feature& a, std::size_t k, const Feature& b, std::size_t j, double distance) const {
+    const bool are_points = a.kind == FeatureKind::kPoints, are_others_points = b.kind == FeatureKind::kPoints;
+    if (are_points && are_others_points) return true;
+    const FlatBox box = segment_box(a, k), other_box = segment_box(b, j);
+    if (are_points || are_others_points) {
+      const FlatBox &line = are_points ? part_boxes_[part_of(b, j)] : part_boxes_[part_of(a, k)],
+                    &point = are_points ? box : other_box;
+      return std::sqrt(line.squared_gap_in_geos(point)) <= distance;
+    }
+    const FlatBox &line = part_boxes_[part_of(a, k)], &other_line = part_boxes_[part_of(b, j)];
+    return std::sqrt(line.squared_gap_in_geos(other_line)) <= distance &&
+           box.squared_gap_in_geos(other_line) <= distance * distance &&
+           box.squared_gap_in_geos(other_box) <= distance * distance;
+  }
+
+  // Whether one of two features is an area that has the first point of a part of the other, of polygons of the shell.
+  Meeting has_first_inside(const Feature& a, const Feature& b) {
+    for (const auto& [area, feature] : {std::pair(&b, &a), std::pair(&a, &b)}) {
+      if (area->kind != FeatureKind::kAreas) continue;
+      Meeting found = Meeting::kNo;
+      const auto locate_first = [&, area = area](std::size_t k) {
+        take_a_step();
+        found = locate(*area, at(k));
+        return found != Meeting::kNo;
+      };
+      if (feature->kind == FeatureKind::kPoints)
+        for_segments(*feature, area->box, locate_first);
+      else
+        for_parts(*feature, area->box, [&, feature = feature](std::size_t k) {
+          return table_.holes[part_of(*feature, k)] == 0 && locate_first(k);
+        });
+      if (found != Meeting::kNo) return found;
+    }
+    return Meeting::kNo;
   }
 
   // Whether the first point of a hole, which is on no other ring, is surely in the shell and in no other hole.
@@ -403,13 +571,14 @@ class FeatureMeetings {
 
   const double* at(std::size_t k) const { return table_.coordinates + 2 * k; }
   std::size_t first(std::size_t part) const { return static_cast<std::size_t>(table_.first[part]); }
+  static bool is_point(const Feature& feature) {
+    return feature.kind == FeatureKind::kPoints && feature.end - feature.begin == 1;
+  }
   // A point is a segment to itself.
   const double* end_of(const Feature& feature, std::size_t k) const {
     return at(feature.kind == FeatureKind::kPoints ? k : k + 1);
   }
-  detail::FlatBox segment_box(const Feature& feature, std::size_t k) const {
-    return detail::box_of(at(k), end_of(feature, k));
-  }
+  FlatBox segment_box(const Feature& feature, std::size_t k) const { return detail::box_of(at(k), end_of(feature, k)); }
 
   void take_a_step() {
     if (++steps_ % 256 == 0) interrupt_.check();
@@ -425,9 +594,9 @@ class FeatureMeetings {
     feature.end = first(feature.parts_end);
     feature.box = {kMost, kMost, -kMost, -kMost};
     bool is_sound = feature.end - feature.begin <= std::numeric_limits<std::uint32_t>::max();
-    detail::FlatBox shell = feature.box;
+    FlatBox shell = feature.box;
     for (std::size_t part = feature.part; part < feature.parts_end; ++part) {
-      detail::FlatBox box{kMost, kMost, -kMost, -kMost};
+      FlatBox box{kMost, kMost, -kMost, -kMost};
       for (std::size_t k = first(part); k < first(part + 1); ++k) {
         const double* p = at(k);
         is_sound = is_sound && std::abs(p[0]) < kMost && std::abs(p[1]) < kMost;
@@ -439,6 +608,7 @@ class FeatureMeetings {
       is_sound =
           is_sound && shell.x <= box.x && shell.y <= box.y && box.x_end <= shell.x_end && box.y_end <= shell.y_end;
       feature.box.include(box);
+      part_boxes_.push_back(box);
     }
     if (!is_sound || is_folded_rectangle(feature)) feature.kind = FeatureKind::kUnknown;
   }
@@ -447,7 +617,7 @@ class FeatureMeetings {
   // where the outline goes there and back.
   bool is_folded_rectangle(const Feature& area) const {
     if (area.kind != FeatureKind::kAreas || area.parts_end - area.part != 1 || area.end - area.begin != 5) return false;
-    const detail::FlatBox& box = area.box;
+    const FlatBox& box = area.box;
     for (std::size_t k = area.begin; k < area.end; ++k) {
       const double *p = at(k), *before = at(k == area.begin ? area.end - 2 : k - 1);
       if ((p[0] != box.x && p[0] != box.x_end) || (p[1] != box.y && p[1] != box.y_end)) return false;
@@ -460,7 +630,7 @@ class FeatureMeetings {
   // Calls use(segments, count), of segments numbered in their feature, for all leaves whose box overlaps the window
   // until it returns true; returns whether it did.
   template <class Use>
-  bool for_leaves(const Tree& tree, const detail::FlatBox& window, const Use& use) const {
+  bool for_leaves(const Tree& tree, const FlatBox& window, const Use& use) const {
     // Nodes by level, the leaves first; at most kFan - 1 wait at each of 21 levels.
     std::array<std::array<std::size_t, 3>, kFan * 22> waiting;
     std::size_t depth = 0;
@@ -495,7 +665,7 @@ class FeatureMeetings {
 
   // The same for segments whose box overlaps the window.
   template <class Use>
-  bool for_segments(const Feature& feature, const detail::FlatBox& window, const Use& use) const {
+  bool for_segments(const Feature& feature, const FlatBox& window, const Use& use) const {
     const auto use_in_window = [&](std::size_t k) { return segment_box(feature, k).overlaps(window) && use(k); };
     if (feature.tree == 0) return for_all(feature, use_in_window);
     return for_leaves(trees_[feature.tree - 1], window, [&](const std::uint32_t* segments, std::size_t count) {
@@ -504,21 +674,60 @@ class FeatureMeetings {
     });
   }
 
+  // The same for segments whose box is not farther from another than the root of `square`, which `use` may lower; of
+  // those in a tree, the nearer ones of a node first.
+  template <class Use>
+  bool for_nearest(const Feature& feature, const FlatBox& box, const double& square, const Use& use) const {
+    const auto use_near = [&](std::size_t k) { return segment_box(feature, k).squared_gap(box) <= square && use(k); };
+    if (feature.tree == 0) return for_all(feature, use_near);
+    const Tree& tree = trees_[feature.tree - 1];
+    struct Waiting {
+      double gap;
+      std::size_t level, begins, number;  // as in for_leaves
+    };
+    std::array<Waiting, kFan * 22> waiting;
+    std::size_t depth = 0, start = 0, count = nodes_above(tree.segments), level = 0;
+    for (; count > 1; count = nodes_above(count), ++level) start += count;
+    waiting[depth++] = {boxes_[tree.boxes + start].squared_gap(box), level, start, 0};
+    while (depth > 0) {
+      const Waiting node = waiting[--depth];
+      if (!(node.gap <= square)) continue;
+      std::size_t below = tree.segments;
+      if (node.level == 0) {
+        const std::size_t from = node.number * kFan;
+        const std::uint32_t* segments = order_.data() + tree.order + from;
+        if (std::any_of(segments, segments + std::min(below - from, kFan),
+                        [&](std::uint32_t segment) { return use_near(feature.begin + segment); }))
+          return true;
+        continue;
+      }
+      for (std::size_t l = 0; l < node.level; ++l) below = nodes_above(below);
+      const std::size_t begins = node.begins - below, first = depth;
+      for (std::size_t child = node.number * kFan; child < std::min(below, (node.number + 1) * kFan); ++child) {
+        const double gap = boxes_[tree.boxes + begins + child].squared_gap(box);
+        std::size_t place = depth++;
+        for (; place > first && waiting[place - 1].gap < gap; --place) waiting[place] = waiting[place - 1];
+        waiting[place] = {gap, node.level - 1, begins, child};
+      }
+    }
+    return false;
+  }
+
   // Calls use(p, p_end, q, q_end) for segments of two features whose boxes overlap, in the window, until it returns
   // true.
   template <class Use>
-  void for_segment_pairs(const Feature& a, const Feature& b, const detail::FlatBox& window, const Use& use) {
+  void for_segment_pairs(const Feature& a, const Feature& b, const FlatBox& window, const Use& use) {
     struct Near {
-      detail::FlatBox box;
+      FlatBox box;
       std::size_t segment;
     };
     // Few of the larger feature are in the window, as a rule: none if it has the smaller one inside.
     std::array<Near, kScanned> near;
     std::size_t near_count = 0;
-    detail::FlatBox around{};
+    FlatBox around{};
     const bool has_many = for_segments(b, window, [&](std::size_t j) {
       if (near_count == near.size()) return true;
-      const detail::FlatBox box = segment_box(b, j);
+      const FlatBox box = segment_box(b, j);
       if (near_count == 0) around = box;
       around.include(box);
       near[near_count++] = {box, j};
@@ -529,7 +738,7 @@ class FeatureMeetings {
       for_segments(a, window.common(around), [&](std::size_t k) {
         take_a_step();
         const double *p = at(k), *p_end = end_of(a, k);
-        const detail::FlatBox box = detail::box_of(p, p_end);
+        const FlatBox box = detail::box_of(p, p_end);
         return std::any_of(near.data(), near.data() + near_count, [&](const Near& other) {
           return box.overlaps(other.box) && use(p, p_end, at(other.segment), end_of(b, other.segment));
         });
@@ -552,14 +761,14 @@ class FeatureMeetings {
   // The same for the segments of a leaf: those of the other feature are found once for the whole leaf.
   template <class Use>
   bool for_pairs_of_leaf(const Feature& feature, const std::uint32_t* segments, std::size_t count, const Feature& other,
-                         const detail::FlatBox& window, const Use& use) const {
+                         const FlatBox& window, const Use& use) const {
     std::array<std::size_t, kFan> near;
-    std::array<detail::FlatBox, kFan> boxes;
+    std::array<FlatBox, kFan> boxes;
     std::size_t near_count = 0;
-    detail::FlatBox around{};
+    FlatBox around{};
     for (std::size_t k = 0; k < count; ++k) {
       const std::size_t segment = feature.begin + segments[k];
-      const detail::FlatBox box = segment_box(feature, segment);
+      const FlatBox box = segment_box(feature, segment);
       if (!box.overlaps(window)) continue;
       if (near_count == 0) around = box;
       around.include(box);
@@ -567,7 +776,7 @@ class FeatureMeetings {
       boxes[near_count++] = box;
     }
     return near_count > 0 && for_segments(other, around.common(window), [&](std::size_t j) {
-             const detail::FlatBox box = segment_box(other, j);
+             const FlatBox box = segment_box(other, j);
              for (std::size_t k = 0; k < near_count; ++k)
                if (boxes[k].overlaps(box) && use(at(near[k]), end_of(feature, near[k]), at(j), end_of(other, j)))
                  return true;
@@ -578,7 +787,7 @@ class FeatureMeetings {
   // As for_segments, for those whose box a ray from the point towards larger x meets.
   template <class Use>
   void for_ray(const Feature& area, const double* point, const Use& use) const {
-    const detail::FlatBox ray{point[0], point[1], std::numeric_limits<double>::infinity(), point[1]};
+    const FlatBox ray{point[0], point[1], std::numeric_limits<double>::infinity(), point[1]};
     if (area.tree == 0 || trees_[area.tree - 1].slab_count == 0) {
       for_segments(area, ray, use);
       return;
@@ -591,7 +800,7 @@ class FeatureMeetings {
     }
   }
 
-  static std::size_t slab_of(const Tree& tree, const detail::FlatBox& box, double y) {
+  static std::size_t slab_of(const Tree& tree, const FlatBox& box, double y) {
     return std::min(static_cast<std::size_t>((y - box.y) * tree.slabs_per_unit), tree.slab_count - 1);
   }
 
@@ -606,7 +815,7 @@ class FeatureMeetings {
     tree.slab_count = count;
     const auto for_slabs = [&](const auto& use) {
       for (std::size_t k = 0; k < tree.segments; ++k) {
-        const detail::FlatBox box = segment_box(area, area.begin + order_[tree.order + k]);
+        const FlatBox box = segment_box(area, area.begin + order_[tree.order + k]);
         use(order_[tree.order + k], slab_of(tree, area.box, box.y), slab_of(tree, area.box, box.y_end));
       }
     };
@@ -633,7 +842,7 @@ class FeatureMeetings {
 
   // The same for the first coordinate of each part in the window.
   template <class Use>
-  void for_parts(const Feature& feature, const detail::FlatBox& window, const Use& use) const {
+  void for_parts(const Feature& feature, const FlatBox& window, const Use& use) const {
     if (feature.parts_end - feature.part <= kFan) {
       for (std::size_t part = feature.part; part < feature.parts_end; ++part)
         if (window.has(at(first(part))) && use(first(part))) return;
@@ -644,6 +853,7 @@ class FeatureMeetings {
   }
 
   std::size_t part_of(const Feature& feature, std::size_t k) const {
+    if (feature.parts_end - feature.part == 1) return feature.part;
     const std::int64_t *begin = table_.first + feature.part, *end = table_.first + feature.parts_end;
     return feature.part + static_cast<std::size_t>(std::upper_bound(begin, end, static_cast<std::int64_t>(k)) - begin) -
            1;
@@ -741,7 +951,7 @@ class FeatureMeetings {
     }
     for (std::size_t start = tree.boxes, count = boxes_.size() - start; count > 1;) {
       for (std::size_t k = 0; k < count; k += kFan) {
-        detail::FlatBox box = boxes_[start + k];
+        FlatBox box = boxes_[start + k];
         for (std::size_t j = k + 1; j < std::min(count, k + kFan); ++j) box.include(boxes_[start + j]);
         boxes_.push_back(box);
       }
@@ -755,7 +965,7 @@ class FeatureMeetings {
   void enclose_segments(const Feature& feature, const Tree& tree) {
     const std::uint32_t* order = order_.data() + tree.order;
     for (std::size_t k = 0; k < tree.segments; k += kFan) {
-      detail::FlatBox box = segment_box(feature, feature.begin + order[k]);
+      FlatBox box = segment_box(feature, feature.begin + order[k]);
       for (std::size_t j = k + 1; j < std::min(tree.segments, k + kFan); ++j)
         box.include(segment_box(feature, feature.begin + order[j]));
       boxes_.push_back(box);
@@ -769,7 +979,7 @@ class FeatureMeetings {
       return extent > 0 ? static_cast<std::uint64_t>(std::clamp((value - low) / extent, 0.0, 1.0) * 65535) : 0;
     };
     for (std::size_t k = 0; k < tree.segments; ++k) {
-      const detail::FlatBox box = segment_box(feature, feature.begin + order[k]);
+      const FlatBox box = segment_box(feature, feature.begin + order[k]);
       const std::uint64_t place[2] = {cell(box.x / 2 + box.x_end / 2, feature.box.x, width),
                                       cell(box.y / 2 + box.y_end / 2, feature.box.y, height)};
       keys_.push_back(morton_number<2>(place) << 32 | order[k]);
@@ -778,12 +988,13 @@ class FeatureMeetings {
     for (std::size_t k = 0; k < tree.segments; ++k) order[k] = static_cast<std::uint32_t>(keys_[k]);
   }
 
-  const FeatureTable table_;
+  FeatureTable table_;
   Interrupt& interrupt_;
   std::size_t steps_ = 0;
   PlainArray<Feature> features_;
+  std::vector<FlatBox> part_boxes_;
   std::vector<Tree> trees_;
-  std::vector<detail::FlatBox> boxes_;  // of each tree: its leaves, the nodes above them, and so on
+  std::vector<FlatBox> boxes_;  // of each tree: its leaves, the nodes above them, and so on
   std::vector<std::uint32_t> order_;
   std::vector<std::size_t> slab_ends_;   // of each sliced area: where its slabs begin, and the last one's end
   std::vector<std::uint32_t> in_slabs_;  // segments, numbered in their feature

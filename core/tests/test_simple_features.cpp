@@ -97,6 +97,25 @@ int compare_distance(const Shape& one, const Shape& other, std::int64_t reach) {
   return least;
 }
 
+// The square of the distance between a point and a segment, rounded a few times.
+long double squared_distance(const Point& point, const Point& a, const Point& b) {
+  const Point u{b.x - a.x, b.y - a.y}, v{point.x - a.x, point.y - a.y}, w{point.x - b.x, point.y - b.y};
+  const std::int64_t along = u.x * v.x + u.y * v.y, length = u.x * u.x + u.y * u.y, across = u.x * v.y - u.y * v.x;
+  if (along <= 0) return static_cast<long double>(v.x * v.x + v.y * v.y);
+  if (along >= length) return static_cast<long double>(w.x * w.x + w.y * w.y);
+  return static_cast<long double>(across * across) / static_cast<long double>(length);
+}
+
+// The distance of two shapes that do not meet.
+double distance_of(const Shape& one, const Shape& other) {
+  long double least = 1e18L;
+  for (const auto& [a, b] : segments_of(one))
+    for (const auto& [c, d] : segments_of(other))
+      least = std::min({least, squared_distance(a, c, d), squared_distance(b, c, d), squared_distance(c, a, b),
+                        squared_distance(d, a, b)});
+  return static_cast<double>(std::sqrt(least));
+}
+
 bool has_one_part(const Shape& shape) { return shape.kind != FeatureKind::kPoints && shape.parts.size() == 1; }
 
 Relation relation_of(const Shape& one, const Shape& other) {
@@ -308,7 +327,7 @@ void random_features_meet_as_their_segments_do(std::size_t seed) {
     return shape.kind != FeatureKind::kAreas || shape.parts.size() == 1 || is_simple(shape) ||
            std::count(shape.holes.begin(), shape.holes.end(), false) > 1;
   };
-  std::size_t doubts = 0;
+  std::size_t doubts = 0, unsure = 0;
   for (std::size_t k = 0; k < found.size(); ++k) {
     const auto a = static_cast<std::size_t>(one[k]), b = static_cast<std::size_t>(other[k]);
     current_case() = "features " + std::to_string(a) + " and " + std::to_string(b) + ", seed " + std::to_string(seed);
@@ -325,6 +344,18 @@ void random_features_meet_as_their_segments_do(std::size_t seed) {
       CHECK(within == (sign > 0 ? Meeting::kNo : sign < 0 ? Meeting::kYes : Meeting::kDoubt));
     } else if (found[k] != static_cast<std::uint8_t>(Meeting::kNo) && within != Meeting::kDoubt) {
       CHECK(within == Meeting::kYes);
+    }
+    if (std::abs(exponent) < 80) {
+      const double limit =
+          random.chance(0.5) ? std::numeric_limits<double>::infinity() : static_cast<double>(reach) * scale;
+      const FeatureMeetings::Distance distance = features.distance(a, b, limit);
+      if (distance.is_sure && found[k] == static_cast<std::uint8_t>(Meeting::kNo)) {
+        const double expected = distance_of(shapes[a], shapes[b]) * scale;
+        CHECK(expected <= limit ? std::abs(distance.value - expected) <= 1e-14 * expected : distance.value > limit);
+      } else if (distance.is_sure && found[k] == static_cast<std::uint8_t>(Meeting::kYes)) {
+        CHECK(distance.value == 0);
+      }
+      unsure += distance.is_sure || !is_sound(shapes[a]) || !is_sound(shapes[b]) ? 0 : 1;
     }
     if (shapes[b].kind == FeatureKind::kAreas) CHECK(features.is_simple(b) == is_simple(shapes[b]));
     if (has_one_part(shapes[b]) && shapes[b].kind == FeatureKind::kAreas) {
@@ -350,6 +381,7 @@ void random_features_meet_as_their_segments_do(std::size_t seed) {
     CHECK((found[k] == static_cast<std::uint8_t>(Meeting::kYes)) == meet(shapes[a], shapes[b]));
   }
   CHECK(doubts * 10 < found.size());
+  CHECK(unsure * 4 < found.size());
 }
 
 // Lines whose ends are as near to each other's lines as whole numbers can be.

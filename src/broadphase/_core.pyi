@@ -1261,14 +1261,39 @@ def places_in_areas(geos: GeosFunctions, geometries: object, area: Annotated[NDA
     Where points, by their boxes, are in areas: 0 outside, 1 inside or within reach, 2 on the boundary, 3 in doubt.
     """
 
-def str_order(bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], capacity: int) -> object:
-    """
-    The order in which the STR tree of GEOS visits boxes; empty where equal centers leave it open.
-    """
-
 def pairs_in_order(one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], both_ways: bool, visited: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_count: int) -> object:
     """
     Pairs of rows, as they are or both ways, by the first, and then as the second ones are visited.
+    """
+
+class StrTree:
+    """The STR tree that GEOS makes of boxes."""
+
+    def __init__(self, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], capacity: int) -> None: ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether equal centers leave its order to the sort that GEOS uses."""
+
+    def visited(self) -> object:
+        """The rows in the order in which GEOS visits them."""
+
+class NearestKind(enum.Enum):
+    """Which of the nearest rows are wanted."""
+
+    ALL = 0
+
+    FIRST = 1
+
+    LAST = 2
+
+    SOME_AND_EQUAL = 3
+
+    SOME = 4
+
+def nearest_features(geos: GeosFunctions, tree: StrTree, geometries: object, queries: object, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], are_in_boxes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], kind: NearestKind, k: int, most: float, leaves_out_equal: bool) -> object:
+    """
+    Numbers of queries, the rows nearest to them, and distances; None where GEOS cannot measure one.
     """
 
 class ManyImages(ValueError):

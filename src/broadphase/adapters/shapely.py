@@ -1,7 +1,7 @@
 """``shapely.STRtree`` and ``geopandas.sjoin`` over `broadphase.Index`: same arguments, same results, same order.
 
-Queries by arrays are answered here; those by one geometry, by few, and the nearest ones by shapely's own tree, which is
-built when it is first needed.
+Queries by arrays are answered here; those by one geometry and by few by shapely's own tree, which is built when it is
+first needed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ import numpy as np
 import broadphase as bp
 from broadphase._native import (
     GeosFunctions,
+    NearestKind,
+    StrTree,
     are_geometries,
     features_meet,
     features_relate,
     geometry_bounds,
+    nearest_features,
     pairs_in_order,
     places_in_areas,
-    str_order,
 )
+from broadphase.arguments import as_whole
 from broadphase.extras import import_extra
 from broadphase.periods import periods_of
 
@@ -81,8 +84,10 @@ _PREDICATES = _SYMMETRIC | _OUTER | _INNER
 _NUMBERS = {None: 0, **{one.name: one.value for one in theirs.strtree.BinaryPredicate}}  # as shapely's tree takes them
 _IN_DOUBT = 2
 _IN_ANY_ORDER = ContextVar("in_any_order", default=False)  # what queries give
-_SURELY, _TINY, _HUGE = 1 - 1e-12, 1e-140, 1e140  # ratios and distances that rounding does not alter
-_POINT = 0
+# Ratios and distances that rounding does not alter; and a part of the size of all, below which it decides.
+_SURELY, _TINY, _HUGE, _ROUNDED = 1 - 1e-12, 1e-140, 1e140, 2.0**-44
+_NEAREST_COUNT: ContextVar[int | None] = ContextVar("nearest_count", default=None)  # `k` of a join by geopandas
+_POINT, _POLYGON, _WITH_POLYGONS = 0, 3, (3, 6, 7)
 _MULTIPLE = 4  # the first type of several parts
 _ABOVE = 1 + 1e-12  # more than a distance is rounded by
 # Of a point and an area, by where the point is: outside, inside, on the boundary; in doubt, which shapely decides.
@@ -162,7 +167,12 @@ class STRtree:
         return found  # type: ignore[no-any-return]
 
     def nearest(self, geometry: Any) -> Any:
-        """Find one geometry nearest to each input, by shapely's tree."""
+        """Find one geometry nearest to each input."""
+        inputs = np.asarray(geometry)
+        if inputs.ndim == 1 and len(inputs) >= _MANY and len(self):
+            found = self._nearest(inputs, NearestKind.LAST)
+            if found is not None and len(found[1]) == len(inputs):  # where all are there
+                return found[0][1]
         return self._tree.nearest(geometry)
 
     def query_nearest(
@@ -172,23 +182,145 @@ class STRtree:
         return_distance: bool = False,
         exclusive: bool = False,
         all_matches: bool = True,
+        *,
+        k: int | None = None,
     ) -> Any:
-        """Find all geometries nearest to each input: points among points here, all else by shapely's tree."""
+        """Find all geometries nearest to each input, or with `k` that many.
+
+        Parameters
+        ----------
+        geometry, max_distance, return_distance, exclusive, all_matches
+            As in shapely.
+        k : int, optional
+            How many geometries to find for each input; fewer where there are not so many. The nearest are first, and of
+            those that are equally near the ones with smaller numbers. With `all_matches`, all that are as near as the
+            last of them are found too. Default: None, the nearest ones in the order of shapely.
+
+        Raises
+        ------
+        ValueError
+            As in shapely; k below 1.
+        """
+        k = _NEAREST_COUNT.get() if k is None else k
+        if k is not None:
+            _NO_TREE.query_nearest([], max_distance, return_distance, exclusive, all_matches)  # says what is wrong
+            return self._some_nearest(geometry, max_distance, return_distance, exclusive, all_matches, k)
         inputs = np.asarray(geometry)
         found = None
-        if not exclusive and inputs.ndim == 1 and len(inputs) >= _MANY:
-            found = self._nearest_points(inputs, max_distance)
+        if inputs.ndim == 1 and len(inputs) >= _MANY and _are_plain(max_distance, exclusive, all_matches):
+            kind = NearestKind.ALL if all_matches else NearestKind.FIRST
+            found = self._nearest(inputs, kind, max_distance, exclusive)
         if found is None:
             return self._tree.query_nearest(geometry, max_distance, return_distance, exclusive, all_matches)
-        rows, nearest, left = found
-        distances: NDArray[np.float64] = theirs.distance(inputs[rows], self.geometries[nearest])
-        pairs = np.stack((rows, nearest))
-        if len(left):
-            others, more = self._tree.query_nearest(inputs[left], max_distance, True, False, all_matches)
-            pairs = np.concatenate((pairs, (left[others[0]], others[1])), axis=1)
-            order = np.argsort(pairs[0], kind="stable")
-            pairs, distances = pairs[:, order], np.concatenate((distances, more))[order]
+        return found if return_distance else found[0]
+
+    def _some_nearest(
+        self,
+        geometry: Any,
+        max_distance: float | None,
+        return_distance: bool,
+        exclusive: bool,
+        all_matches: bool,
+        k: int,
+    ) -> Any:
+        k = min(as_whole(k, "k", 1), max(len(self), 1))
+        given = np.asarray(geometry, np.object_)
+        inputs = np.atleast_1d(given)
+        if inputs.ndim != 1:
+            raise TypeError("Array should be one dimensional")
+        kind = NearestKind.SOME_AND_EQUAL if all_matches else NearestKind.SOME
+        found = self._nearest(inputs, kind, max_distance, exclusive, k)
+        if found is None:
+            found = self._some_by_shapely(inputs, max_distance, exclusive, all_matches, k)
+        pairs, distances = found if given.ndim else (found[0][1], found[1])
         return (pairs, distances) if return_distance else pairs
+
+    def _nearest(
+        self,
+        inputs: NDArray[np.object_],
+        kind: NearestKind,
+        max_distance: float | None = None,
+        exclusive: bool = False,
+        k: int | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Find pairs of inputs and nearest geometries, and distances; None where shapely's tree has to do it."""
+        is_made = "_leaves" in self.__dict__ or "_index" in self.__dict__
+        if k is None and not is_made and len(inputs) < _FIRST_SHARE * len(self.geometries):
+            return None
+        if _GEOS is None or not self._is_finite or not are_geometries(_GEOS, inputs):
+            return None
+        bounds, asking, is_finite = _bounded(inputs)
+        if not is_finite:
+            return None
+        most, sure = _limit(max_distance), None
+        if k is None and not exclusive and len(asking) >= max(_MANY, 1) and len(self):
+            sure = self._nearest_points(inputs, bounds, asking, most)
+        if sure is not None:
+            pairs, distances, asking = sure
+        asked, boxes = inputs[asking], bounds[asking]
+        in_boxes = (_are_in_boxes(asked, boxes) & self._in_boxes).view(np.uint8)
+        options = kind, k or 1, most, exclusive
+        found: Any = nearest_features(_GEOS, self._leaves, self._there, asked, boxes, in_boxes, *options)
+        if found is None:
+            return None
+        rows, numbers, lengths = found
+        others = np.stack((_of(asking, rows, len(inputs)), _of(self._present, numbers, len(self.geometries))))
+        if sure is None:
+            return others, lengths
+        order = np.argsort(np.concatenate((pairs[0], others[0])), kind="stable")
+        return np.concatenate((pairs, others), axis=1)[:, order], np.concatenate((distances, lengths))[order]
+
+    def _nearest_points(
+        self, inputs: NDArray[np.object_], bounds: NDArray[np.float64], asking: NDArray[np.int64], most: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]] | None:
+        """Find the point nearest to each, where rounding cannot decide, and the inputs where it can.
+
+        None if not all are points, or if rounding can decide for most.
+        """
+        are_points = _are_points(theirs.get_type_id(inputs), bounds)
+        if not are_points[asking].all() or not self._points[self._present].all():
+            return None
+        if "_index" not in self.__dict__ and self._leaves.is_open:  # its order would need shapely's tree
+            return None
+        own = self._bounds[self._present, :2]
+        lower, upper = (
+            bound(side(bounds[asking, :2], axis=0), side(own, axis=0))
+            for bound, side in ((np.minimum, np.min), (np.maximum, np.max))
+        )
+        rounded = _ROUNDED * (upper - lower).sum()
+        for some in (asking[:: 1 + len(asking) // _SAMPLE], asking):
+            found = self._index.nearest(bounds[some, :2], 2)
+            first, second = found.distances.T
+            is_sure = (first + rounded < _SURELY * second) & (first > _TINY) & (first < _HUGE)
+            is_sure &= (first + rounded < _SURELY * most) | (first > most / _SURELY + rounded)
+            if 2 * np.count_nonzero(is_sure) < len(is_sure):
+                return None
+        is_found = is_sure & (first < most)
+        pairs = np.stack((some[is_found], self._visited[found.rows[is_found, 0]]))
+        apart = bounds[pairs[0], :2] - self._bounds[pairs[1], :2]
+        return pairs, np.sqrt(apart[:, 0] * apart[:, 0] + apart[:, 1] * apart[:, 1]), some[~is_sure]
+
+    def _some_by_shapely(
+        self, inputs: NDArray[np.object_], max_distance: float | None, exclusive: bool, all_matches: bool, k: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Find the k nearest of each input among all distances."""
+        most = _limit(max_distance)
+        pairs, lengths = [np.empty((2, 0), np.int64)], [np.empty(0)]
+        for row in np.flatnonzero(~(theirs.is_missing(inputs) | theirs.is_empty(inputs))):
+            distances = theirs.distance(inputs[row], self._there)
+            is_near = distances <= most
+            if exclusive:
+                is_near &= ~theirs.equals(inputs[row], self._there)
+            near = np.flatnonzero(is_near)
+            near = near[np.argsort(distances[near], kind="stable")]
+            if all_matches and len(near) > k:
+                k_th = distances[near[k - 1]]
+                near = near[distances[near] <= k_th]
+            else:
+                near = near[:k]
+            pairs.append(np.stack((np.full(len(near), row), self._present[near])))
+            lengths.append(distances[near])
+        return np.concatenate(pairs, axis=1), np.concatenate(lengths)
 
     def _found(self, inputs: NDArray[np.object_], predicate: str | None, distance: Any) -> NDArray[np.int64] | None:
         """Do what `query` does for an array; None where shapely's tree has to, or is faster."""
@@ -236,29 +368,6 @@ class STRtree:
         if decided is None:
             return None
         return np.compress(self._or_by_geos(decided, inputs, pairs, predicate, reach), pairs, axis=1)
-
-    def _nearest_points(
-        self, inputs: NDArray[np.object_], max_distance: float | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-        """Find inputs and the point nearest to each, and inputs for which rounding could decide; None if not of use."""
-        most = np.inf if max_distance is None else max_distance
-        if "_index" not in self.__dict__ and len(inputs) < _FIRST_SHARE * len(self.geometries):
-            return None
-        if not (isinstance(most, float | int) and most > 0 and len(self.geometries) and self._is_finite):
-            return None
-        bounds, asking, is_finite = _bounded(inputs)
-        are_points = _are_points(theirs.get_type_id(inputs), bounds)
-        if not is_finite or not are_points[asking].all() or not self._points[self._present].all():
-            return None
-        for some in (asking[:: 1 + len(asking) // _SAMPLE], asking):
-            found = self._index.nearest(bounds[some, :2], 2)
-            first, second = found.distances.T
-            is_sure = (first < _SURELY * second) & (first > _TINY) & (first < _HUGE)
-            is_sure &= (first < _SURELY * most) | (first > most / _SURELY)
-            if 2 * np.count_nonzero(is_sure) < len(is_sure):
-                return None
-        is_found = is_sure & (first < most)
-        return some[is_found], self._visited[found.rows[is_found, 0]], some[~is_sure]
 
     def _are_many(self, inputs: NDArray[np.object_], predicate: str | None) -> bool:
         count, size = len(inputs), len(self.geometries)
@@ -523,15 +632,30 @@ class STRtree:
         return _DIMENSIONS[self._types]
 
     @cached_property
+    def _there(self) -> NDArray[np.object_]:
+        """The geometries that are not None and not empty."""
+        return self.geometries[self._present]
+
+    @cached_property
+    def _in_boxes(self) -> bool:
+        return bool(_are_in_boxes(self._there, self._bounds[self._present]).all())
+
+    @cached_property
+    def _leaves(self) -> StrTree:
+        """The tree that shapely makes of the geometries that are there."""
+        bounds = self._bounds[self._present]
+        return StrTree(bounds, min(as_index(self._node_capacity), max(len(bounds), 2)))
+
+    @cached_property
     def _visited(self) -> NDArray[np.int64]:
         """The geometries in the order in which shapely's tree visits them."""
-        bounds = self._bounds[self._present]
-        order: Any = str_order(bounds, min(as_index(self._node_capacity), max(len(bounds), 2)))
-        if len(order) == len(bounds):  # where centers are equal, the order is that of a sort in GEOS
-            visited: NDArray[np.int64] = self._present[order]
-        else:
+        if self._leaves.is_open:  # where centers are equal, the order is that of a sort in GEOS
+            bounds = self._bounds[self._present]
             everything = theirs.box(*bounds[:, :2].min(axis=0), *bounds[:, 2:].max(axis=0))
-            visited = self._tree.query(everything)
+            visited: NDArray[np.int64] = self._tree.query(everything)
+        else:
+            order: Any = self._leaves.visited()
+            visited = self._present[order]
         return visited
 
 
@@ -577,10 +701,14 @@ class _PeriodicTree(STRtree):
         return_distance: bool = False,
         exclusive: bool = False,
         all_matches: bool = True,
+        *,
+        k: int | None = None,
     ) -> Any:
         """Find the geometries nearest to an image of each input, by input and number."""
         if exclusive:
             raise ValueError("exclusive=True is not for period, with which a geometry is near to its own images")
+        if k is not None or _NEAREST_COUNT.get() is not None:
+            raise ValueError("k is not for period, with which only the nearest geometries are found")
         inputs = np.array(geometry, np.object_)
         bounds, asking = self._required(_OTHER[self._name], *_bounded(inputs))
         self._required(self._name, *self._read)
@@ -776,25 +904,47 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, period: Period = None, **opti
         _IN_ANY_ORDER.reset(token)
 
 
-def sjoin_nearest(left_df: Any, right_df: Any, *args: Any, period: Period = None, **options: Any) -> Any:
+def sjoin_nearest(
+    left_df: Any, right_df: Any, *args: Any, k: int | None = None, period: Period = None, **options: Any
+) -> Any:
     """Join two GeoDataFrames by which geometries are nearest, as ``geopandas.sjoin_nearest``.
 
     Parameters
     ----------
     left_df, right_df, *args, **options
         As of ``geopandas.sjoin_nearest``; ``exclusive`` only without `period`.
+    k : int, optional
+        How many rows to find for each row of `left_df`, or of `right_df` with ``how="right"``: the nearest, and all
+        that are as near as the last of these. The nearest are first, then the ones that are first in their frame.
+        Default: None, the nearest ones, as in geopandas. Only without `period`.
     period : float, or two floats or None, optional
         As of `sjoin`. The distance is the least of those of all images, in the plane and the unit of the coordinates.
 
     Raises
     ------
     ValueError
-        As of `sjoin`; ``exclusive`` and `period`.
+        As of `sjoin`; k below 1; ``exclusive`` or `k`, and `period`.
+
+    Examples
+    --------
+    >>> from geopandas import GeoDataFrame
+    >>> from shapely import LineString, Point
+    >>> roads = GeoDataFrame(
+    ...     {"road": ["A", "B", "C"]},
+    ...     geometry=[LineString([(0, y), (9, y)]) for y in (0, 4, 7)],
+    ... )
+    >>> houses = GeoDataFrame({"house": [1]}, geometry=[Point(3, 1)])
+    >>> sjoin_nearest(houses, roads, k=2, distance_col="far")[["road", "far"]].to_numpy().tolist()
+    [['A', 1.0], ['B', 3.0]]
     """
     how = options.get("how", args[0] if args else "inner")
     theirs_own = own("sjoin_nearest")
     left_df, right_df = _with_index(left_df, right_df, how == "right", period, is_nearest=True)
-    return theirs_own(left_df, right_df, *args, **options)
+    token = _NEAREST_COUNT.set(k if k is None else as_whole(k, "k", 1))
+    try:
+        return theirs_own(left_df, right_df, *args, **options)
+    finally:
+        _NEAREST_COUNT.reset(token)
 
 
 def own(name: str) -> Any:
@@ -844,6 +994,7 @@ def _geos() -> GeosFunctions | None:
 
 
 _GEOS = _geos()
+_NO_TREE = _TREE(())  # which checks arguments all the same
 
 
 def _bounded(geometries: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.int64], bool]:
@@ -868,6 +1019,33 @@ def _marked(rows: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
     marked = np.zeros(count, np.bool_)
     marked[rows] = True
     return marked
+
+
+def _are_in_boxes(geometries: NDArray[np.object_], bounds: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether boxes are around geometries: those of invalid polygons are not around holes outside their shells."""
+    types, found = theirs.get_type_id(geometries), np.ones(len(geometries), np.bool_)
+    rows = np.flatnonzero(np.isin(types, _WITH_POLYGONS))
+    rows = rows[(types[rows] != _POLYGON) | (theirs.get_num_interior_rings(geometries[rows]) > 0)]
+    places, of = theirs.get_coordinates(geometries[rows], return_index=True)
+    boxes = bounds[rows][of]
+    found[rows[of[((places < boxes[:, :2]) | (places > boxes[:, 2:])).any(axis=1)]]] = False
+    return found
+
+
+def _of(some: NDArray[np.int64], places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return some[places], of some rows of as many."""
+    return places if len(some) == count else some[places]
+
+
+def _are_plain(max_distance: Any, exclusive: Any, all_matches: Any) -> bool:
+    """Whether these need no check by shapely."""
+    is_far = max_distance is None or (isinstance(max_distance, float | int) and 0 < max_distance < np.inf)
+    return is_far and isinstance(exclusive, bool) and isinstance(all_matches, bool)
+
+
+def _limit(max_distance: float | None) -> float:
+    """Return the largest distance; for NaN none, as in shapely."""
+    return float(max_distance) if max_distance is not None and max_distance > 0 else np.inf
 
 
 def _numbered(rows: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
