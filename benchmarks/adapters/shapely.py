@@ -16,9 +16,9 @@ COUNT = 100_000
 _FORM = np.array([(-1, -1), (0.2, -1), (0.2, -0.3), (1, -0.3), (1, 1), (-1, 1), (-1, -1)])
 
 
-def buildings(shapely: Any, side: float) -> NDArray[np.object_]:
+def buildings(shapely: Any, side: float, seed: int = 0) -> NDArray[np.object_]:
     """Make turned L shapes, 8 to 24 wide, each on `side` squared of ground."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     turns = np.exp(1j * rng.random(COUNT) * np.pi)
     sizes = rng.uniform(4, 12, (COUNT, 1, 2))
     corners = (_FORM * sizes) @ np.array([1, 1j]) * turns[:, None]
@@ -80,6 +80,18 @@ def rows(pace: float) -> Iterator[Row]:
     yield faster(
         "sjoin of 10⁵ buildings with themselves", lambda: join(geopandas.sjoin), lambda: join(ours.sjoin), 5.0, 2 * pace
     )
+    others = geopandas.GeoDataFrame({"other": np.arange(COUNT)}, geometry=buildings(shapely, 60.0, seed=1))
+
+    def overlap(areas: Any) -> None:
+        areas(frame.copy(), others.copy())
+
+    yield faster(
+        "areas of overlap of 10⁵ buildings and as many",
+        lambda: overlap(lambda one, other: geopandas.overlay(one, other).area),
+        lambda: overlap(lambda one, other: ours.sjoin(one, other, area_col="area")),
+        3.0,
+        2 * pace,
+    )
     their_tree, our_tree = shapely.STRtree(geometries), ours.STRtree(geometries)
     windows = shapely.buffer(shapely.centroid(geometries[:1000]), 100.0)
     for what, asked, options in (
@@ -118,6 +130,25 @@ def rows(pace: float) -> Iterator[Row]:
             f"the nearest of {what}",
             lambda s=searched, a=asked: shapely.STRtree(s).query_nearest(a),  # type: ignore[misc]
             lambda s=searched, a=asked: ours.STRtree(s).query_nearest(a),  # type: ignore[misc]
+            least,
+            pace,
+        )
+    places = shapely.points(random.uniform(0, 400, (COUNT, 2)))
+    discs = shapely.buffer(shapely.points(random.uniform(0, 400, (4000, 2))), random.uniform(2, 10, 4000), quad_segs=16)
+    steps = random.normal(0, 1.4, (30_000, 5, 2))
+    lines = shapely.linestrings(random.uniform(0, 400, (30_000, 1, 2)) + steps.cumsum(axis=1))
+    for what, searched, asked, predicate, least in (
+        ("10⁵ points in a tree of 4,000 discs", discs, places, "within", 6.0),
+        ("10⁵ points in a tree of 4,000 discs", discs, places, "intersects", 6.0),
+        ("4,000 discs in a tree of 10⁵ points", places, discs, "contains", 4.0),
+        ("30,000 lines in a tree of 4,000 discs", discs, lines, "intersects", 2.0),
+        ("30,000 lines in a tree of 4,000 discs", discs, lines, "crosses", 2.0),
+        ("outlines of 5000 vertices and themselves", outlines, outlines, "contains_properly", 0.9),
+    ):
+        yield faster(
+            f"{what}, {predicate}",
+            lambda s=searched, a=asked, p=predicate: shapely.STRtree(s).query(a, p),  # type: ignore[misc]
+            lambda s=searched, a=asked, p=predicate: ours.STRtree(s).query(a, p),  # type: ignore[misc]
             least,
             pace,
         )

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -113,17 +114,27 @@ inline void prefetch_after(std::span<const GeosFunctions::Geometry> geometries, 
   read_ahead(soon + 64);
 }
 
-// (x, y, x_end, y_end) of each geometry, NaN for those that have no coordinates.
-inline std::vector<double> geos_bounds(const GeosFunctions& geos,
-                                       const std::vector<GeosFunctions::Geometry>& geometries, Interrupt& interrupt) {
+// Boxes (x, y, x_end, y_end) of geometries, NaN for those that have no coordinates; and their types, -1 for null.
+struct GeosBounds {
+  PlainArray<double> boxes;
+  PlainArray<std::int32_t> types;
+  bool are_finite = true;
+};
+
+inline GeosBounds geos_bounds(const GeosFunctions& geos, const std::vector<GeosFunctions::Geometry>& geometries,
+                              Interrupt& interrupt) {
   const GeosContext context(geos);
-  std::vector<double> bounds(4 * geometries.size());
+  GeosBounds bounds;
+  bounds.boxes.grow(4 * geometries.size());
+  bounds.types.grow(geometries.size());
   for (std::size_t k = 0; k < geometries.size(); ++k) {
     if (k % 1024 == 0) interrupt.check();
     prefetch_after(geometries, k);
-    double* box = bounds.data() + 4 * k;
+    double* box = bounds.boxes.get() + 4 * k;
+    bounds.types[k] = geometries[k] == nullptr ? -1 : geos.type(context, geometries[k]);
     if (geometries[k] == nullptr || geos.extent(context, geometries[k], box, box + 1, box + 2, box + 3) == 0)
       std::fill_n(box, 4, std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t side = 0; side < 4; ++side) bounds.are_finite = bounds.are_finite && std::isfinite(box[side]);
   }
   return bounds;
 }

@@ -20,6 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,18 +30,21 @@
 #include "base/parallel.hpp"
 #include "base/read_ahead.hpp"
 #include "boxes/flat_box.hpp"
+#include "narrow/area_cells.hpp"
 #include "narrow/exact_sign.hpp"
+#include "narrow/sliced_points.hpp"
 
 namespace broadphase {
 
 enum class FeatureKind : std::uint8_t { kPoints, kLines, kAreas, kUnknown };
-enum class Meeting : std::uint8_t { kNo, kYes, kDoubt };
+// The last only where it is told from the others.
+enum class Meeting : std::uint8_t { kNo, kYes, kDoubt, kTouch };
 // Of a point, in an area.
 enum class Place : std::uint8_t { kOutside, kInside, kBoundary, kDoubt };
 // Of lines and valid areas, which are closed: neither has a point of the other; one lies within the interior of the
 // other; two areas have interiors in common, and each has some of its own; a line is in the interior of an area and
-// outside.
-enum class Relation : std::uint8_t { kApart, kFirstInside, kSecondInside, kOverlap, kPass, kDoubt };
+// outside; the boundary of the first, an area, has a point of the other's, and nothing crosses it.
+enum class Relation : std::uint8_t { kApart, kFirstInside, kSecondInside, kOverlap, kPass, kMeet, kDoubt };
 
 // Feature f has the parts first_part[f] to first_part[f + 1], part p the coordinates first[p] to first[p + 1]; of
 // points, one part has all. Preconditions: features that are not unknown have a part, none of their parts is empty, and
@@ -175,17 +180,36 @@ class FeatureMeetings {
     }
   }
 
-  // As `meet`, of many pairs.
+  FeatureKind kind(std::size_t f) const { return features_[f].kind; }
+  const FlatBox& box(std::size_t f) const { return features_[f].box; }
+
+  // As `meet`, of many pairs; surer where cells tell.
   void meet(const std::int64_t* one, const std::int64_t* other, std::size_t count, std::uint8_t* meetings) {
-    for_pairs(one, other, count, [&](std::size_t k, std::size_t a, std::size_t b) {
-      meetings[k] = static_cast<std::uint8_t>(meet(a, b));
+    for_pairs_by_area(one, other, count, true, [&](std::size_t k, std::size_t a, std::size_t b, const Sight& line) {
+      meetings[k] = static_cast<std::uint8_t>(line.some_inside   ? Meeting::kYes
+                                              : line.all_outside ? Meeting::kNo
+                                                                 : meet(a, b));
+    });
+  }
+
+  // As `relate`, of many pairs; surer where cells tell.
+  void relate(const std::int64_t* one, const std::int64_t* other, std::size_t count, std::uint8_t* relations) {
+    for_pairs_by_area(one, other, count, false, [&](std::size_t k, std::size_t a, std::size_t b, const Sight& line) {
+      const bool is_first = features_[a].kind == FeatureKind::kLines;
+      relations[k] = static_cast<std::uint8_t>(line.some_inside && line.some_outside ? Relation::kPass
+                                               : line.all_outside                    ? Relation::kApart
+                                               : !line.all_inside                    ? relate(a, b)
+                                               : is_first                            ? Relation::kFirstInside
+                                                                                     : Relation::kSecondInside);
     });
   }
 
   // As `are_within`, of many pairs.
   void within(const std::int64_t* one, const std::int64_t* other, const double* reach, std::size_t count,
               std::uint8_t* meetings) {
-    for_pairs(one, other, count, [&](std::size_t k, std::size_t a, std::size_t b) {
+    std::vector<std::size_t> pairs(count);
+    std::iota(pairs.begin(), pairs.end(), std::size_t{0});
+    for_pairs(one, other, pairs.data(), count, [&](std::size_t k, std::size_t a, std::size_t b) {
       meetings[k] = static_cast<std::uint8_t>(are_within(a, b, reach[k]));
     });
   }
@@ -198,6 +222,26 @@ class FeatureMeetings {
     if (!(std::abs(point[0]) < kMost && std::abs(point[1]) < kMost)) return Place::kDoubt;
     plant(feature);
     return place(feature, point);
+  }
+
+  // The same for many points.
+  void places(std::size_t area, std::span<const RowPoint> points, std::uint8_t* places) {
+    Feature& feature = features_[area];
+    const bool has_cells = points.size() >= kWorthCells && cover(feature, points.size());
+    // Few points are in cells with an edge: those are found sooner than a tree is made.
+    if (points.size() >= kManyPoints) plant(feature);
+    for (std::size_t k = 0; k < points.size(); ++k) {
+      const double* point = points[k].place;
+      const bool has_cell = has_cells && feature.box.has(point);
+      const AreaCells::Known known = has_cell ? cells_.look(point) : AreaCells::Known::kNothing;
+      Place found = known == AreaCells::Known::kInside ? Place::kInside : Place::kOutside;
+      if (known == AreaCells::Known::kNothing) {
+        found = has_cells ? place(feature, point) : place(area, point);
+        if (has_cell && (found == Place::kInside || found == Place::kOutside))
+          cells_.learn(point, found == Place::kInside);
+      }
+      places[k] = static_cast<std::uint8_t>(found);
+    }
   }
 
   Meeting meet(std::size_t one, std::size_t other) {
@@ -352,6 +396,7 @@ class FeatureMeetings {
     if (feature.kind != FeatureKind::kAreas) return false;
     for (std::size_t part = feature.part; part < feature.parts_end; ++part)
       if ((table_.holes[part] != 0) != (part > feature.part)) return false;
+    if (is_convex(feature)) return true;
     plant(feature);
     for (std::size_t part = feature.part; part < feature.parts_end; ++part) {
       const std::size_t begin = first(part), last = first(part + 1) - 2;  // segments
@@ -383,10 +428,11 @@ class FeatureMeetings {
     if (is_swapped) std::swap(a, b);
     plant(*a);
     plant(*b);
-    bool cross = false, is_unsure = false;
+    bool cross = false, touch = false, is_unsure = false;
     for_segment_pairs(*a, *b, window, [&](const double* p, const double* p_end, const double* q, const double* q_end) {
-      const Meeting found = detail::segments_meet(p, p_end, q, q_end, Meeting::kDoubt);
+      const Meeting found = detail::segments_meet(p, p_end, q, q_end, Meeting::kTouch);
       is_unsure = is_unsure || found == Meeting::kDoubt;
+      touch = touch || found == Meeting::kTouch;
       cross = found == Meeting::kYes;
       return cross;
     });
@@ -396,6 +442,7 @@ class FeatureMeetings {
                                                       : Relation::kDoubt;
     // Both sides of the one outline are on both sides of the other.
     if (cross) return mixed;
+    if (touch) return features_[one].kind == FeatureKind::kAreas ? Relation::kMeet : Relation::kDoubt;
     if (is_unsure) return Relation::kDoubt;
     // No outline meets the other feature's: each ring and each line is inside of the other or outside, as a whole.
     const Inside first = inside(*a, *b), second = inside(*b, *a);
@@ -409,6 +456,7 @@ class FeatureMeetings {
  private:
   static constexpr std::size_t kFan = 8;                               // segments of a leaf, children of a node
   static constexpr std::size_t kScanned = 32;                          // without a tree up to here
+  static constexpr std::size_t kWorthCells = 8, kManyPoints = 256;     // points of an area
   static constexpr double kMost = 0x1p500;                             // coordinates are below
   static constexpr double kLeastSize = 0x1p-100, kMostSize = 0x1p200;  // of which distances are found
 
@@ -508,6 +556,110 @@ class FeatureMeetings {
     return Meeting::kNo;
   }
 
+  // Puts cells over an area, for so many points or lines; false if it cannot be divided.
+  bool cover(const Feature& area, std::size_t count) {
+    const std::size_t rows = count < kManyPoints ? AreaCells::kMostRows / 2 : AreaCells::kMostRows;
+    const auto& [x, y, x_end, y_end] = area.box;
+    if (area.kind != FeatureKind::kAreas || !cells_.cover(x, y, x_end, y_end, rows)) return false;
+    for_all(area, [&](std::size_t k) {
+      cells_.add_edge(at(k), at(k + 1));
+      return false;
+    });
+    cells_.begin();
+    return true;
+  }
+
+  // What the cells over an area tell of a line: of its vertices, and of all its segments. No more than that some is
+  // inside if that is enough.
+  struct Sight {
+    bool some_inside = false, some_outside = false, all_inside = false, all_outside = false;
+  };
+  Sight see(const Feature& area, const Feature& line, bool some_is_enough) {
+    Sight sight;
+    for (std::size_t k = line.begin; k < line.end; ++k) {
+      const double* point = at(k);
+      const bool has_cell = area.box.has(point);
+      AreaCells::Known known = has_cell ? cells_.look(point) : AreaCells::Known::kOutside;
+      if (known == AreaCells::Known::kNothing && !cells_.is_used(point)) {
+        const Place found = place(area, point);
+        if (found == Place::kInside || found == Place::kOutside) {
+          cells_.learn(point, found == Place::kInside);
+          known = found == Place::kInside ? AreaCells::Known::kInside : AreaCells::Known::kOutside;
+        }
+      }
+      sight.some_inside = sight.some_inside || known == AreaCells::Known::kInside;
+      if (some_is_enough && sight.some_inside) return sight;
+      sight.some_outside = sight.some_outside || known == AreaCells::Known::kOutside;
+    }
+    if (sight.some_inside == sight.some_outside) return sight;
+    const auto known = sight.some_inside ? AreaCells::Known::kInside : AreaCells::Known::kOutside;
+    const bool are_all = !for_all(line, [&](std::size_t k) {
+      const FlatBox box = segment_box(line, k), common = box.common(area.box);
+      if (common.x > common.x_end || common.y > common.y_end) return false;  // outside, as its ends are
+      return !cells_.are(known, &common.x, &common.x_end);
+    });
+    (sight.some_inside ? sight.all_inside : sight.all_outside) = are_all;
+    return sight;
+  }
+
+  // Calls use(k, one[k], other[k], sight) for pairs. Those of an area and short lines come area by area: cells over one
+  // with many of them tell of most.
+  template <class Use>
+  void for_pairs_by_area(const std::int64_t* one, const std::int64_t* other, std::size_t count, bool some_is_enough,
+                         const Use& use) {
+    enum Role : std::uint8_t { kOther, kShortLine, kArea };
+    std::vector<Role> roles(table_.count);  // side by side in memory
+    for (std::size_t f = 0; f < table_.count; ++f) {
+      const Feature& feature = features_[f];
+      if (feature.kind == FeatureKind::kAreas) roles[f] = kArea;
+      if (feature.kind == FeatureKind::kLines && feature.end - feature.begin <= kScanned) roles[f] = kShortLine;
+    }
+    const auto area_of = [&](std::size_t k) {
+      const auto a = static_cast<std::size_t>(one[k]), b = static_cast<std::size_t>(other[k]);
+      if (roles[a] == kShortLine && roles[b] == kArea) return b;
+      return roles[b] == kShortLine && roles[a] == kArea ? a : table_.count;
+    };
+    std::vector<std::size_t> sizes(table_.count + 1), next(table_.count + 1), order(count);
+    for (std::size_t k = 0; k < count; ++k) ++sizes[area_of(k)];
+    const auto group_of = [&](std::size_t k) {  // the last one has all other pairs
+      const std::size_t area = area_of(k);
+      return sizes[area] >= kWorthCells ? area : table_.count;
+    };
+    std::size_t begin = 0;
+    for (std::size_t area = 0; area < table_.count; ++area)
+      if (sizes[area] >= kWorthCells) next[area] = std::exchange(begin, begin + sizes[area]);
+    next[table_.count] = begin;
+    for (std::size_t k = 0; k < count; ++k) order[next[group_of(k)]++] = k;
+    std::size_t covered = table_.count;
+    bool has_cells = false;
+    for_pairs(one, other, order.data(), count, [&](std::size_t k, std::size_t a, std::size_t b) {
+      const std::size_t area = group_of(k);
+      if (area == table_.count) return use(k, a, b, Sight());
+      if (area != covered) has_cells = cover(features_[area], sizes[area]);
+      covered = area;
+      take_a_step();
+      use(k, a, b, has_cells ? see(features_[area], features_[a == area ? b : a], some_is_enough) : Sight());
+    });
+  }
+
+  // Whether a ring surely turns one way at each corner, and once around: so its direction along x changes twice.
+  bool is_convex(const Feature& area) const {
+    const std::size_t begin = area.begin, last = area.end - 2;  // segments
+    if (area.parts_end - area.part != 1 || last < begin + 2) return false;
+    const auto runs_right = [&](std::size_t k) {  // upright ones as what comes before in every turn
+      const double *a = at(k), *b = at(k + 1);
+      return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
+    };
+    const int turn = detail::side_of(at(last), at(begin), at(begin + 1));
+    if (turn != 1 && turn != -1) return false;
+    int changes = runs_right(last) != runs_right(begin) ? 1 : 0;
+    for (std::size_t k = begin; k < last; ++k) {
+      if (detail::side_of(at(k), at(k + 1), at(k + 2)) != turn) return false;
+      if (runs_right(k) != runs_right(k + 1)) ++changes;
+    }
+    return changes == 2;
+  }
+
   // Whether the first point of a hole, which is on no other ring, is surely in the shell and in no other hole.
   bool is_in_shell_alone(const Feature& area, std::size_t hole) {
     const double* point = at(first(hole));
@@ -548,19 +700,24 @@ class FeatureMeetings {
     return found;
   }
 
-  // Calls use(k, one[k], other[k]) for pairs. What they need of features lies anywhere in memory, and is asked for some
-  // pairs ahead.
+  // Calls use(k, one[k], other[k]) for some pairs. What they need of features lies anywhere in memory, and is asked for
+  // some pairs ahead.
   template <class Use>
-  void for_pairs(const std::int64_t* one, const std::int64_t* other, std::size_t count, const Use& use) const {
+  void for_pairs(const std::int64_t* one, const std::int64_t* other, const std::size_t* pairs, std::size_t count,
+                 const Use& use) const {
     constexpr std::size_t kAhead = 8;
-    for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t p = 0; p < std::min(count, 2 * kAhead); ++p)
+      for (const std::int64_t* row : {one, other})
+        prefetch(&features_[static_cast<std::size_t>(row[pairs[p]])], sizeof(Feature));
+    for (std::size_t p = 0; p < count; ++p) {
       for (const std::int64_t* row : {one, other}) {
-        if (k + 2 * kAhead < count)
-          prefetch(&features_[static_cast<std::size_t>(row[k + 2 * kAhead])], sizeof(Feature));
-        if (k + kAhead >= count) continue;
-        const Feature& soon = features_[static_cast<std::size_t>(row[k + kAhead])];
+        if (p + 2 * kAhead < count)
+          prefetch(&features_[static_cast<std::size_t>(row[pairs[p + 2 * kAhead]])], sizeof(Feature));
+        if (p + kAhead >= count) continue;
+        const Feature& soon = features_[static_cast<std::size_t>(row[pairs[p + kAhead]])];
         prefetch(at(soon.begin), std::min<std::size_t>(soon.end - soon.begin, kScanned) * 2 * sizeof(double));
       }
+      const std::size_t k = pairs[p];
       use(k, static_cast<std::size_t>(one[k]), static_cast<std::size_t>(other[k]));
     }
   }
@@ -788,7 +945,16 @@ class FeatureMeetings {
   template <class Use>
   void for_ray(const Feature& area, const double* point, const Use& use) const {
     const FlatBox ray{point[0], point[1], std::numeric_limits<double>::infinity(), point[1]};
-    if (area.tree == 0 || trees_[area.tree - 1].slab_count == 0) {
+    if (area.tree == 0) {
+      const double x = point[0], y = point[1];
+      for_all(area, [&](std::size_t k) {
+        const double *a = at(k), *b = at(k + 1);
+        if ((a[1] < y && b[1] < y) || (a[1] > y && b[1] > y) || (a[0] < x && b[0] < x)) return false;
+        return use(k);
+      });
+      return;
+    }
+    if (trees_[area.tree - 1].slab_count == 0) {
       for_segments(area, ray, use);
       return;
     }
@@ -1000,6 +1166,7 @@ class FeatureMeetings {
   std::vector<std::uint32_t> in_slabs_;  // segments, numbered in their feature
   std::vector<std::size_t> crossed_;
   std::vector<std::uint64_t> keys_;
+  AreaCells cells_;
 };
 
 }  // namespace broadphase

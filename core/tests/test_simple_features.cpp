@@ -130,7 +130,7 @@ Relation relation_of(const Shape& one, const Shape& other) {
       if (turn(a, b, c) * turn(a, b, d) < 0 && turn(c, d, a) * turn(c, d, b) < 0) return mixed;
       touch = touch || cross(a, b, c, d);
     }
-  if (touch) return Relation::kDoubt;
+  if (touch) return is_area ? Relation::kMeet : Relation::kDoubt;
   const auto count_inside = [](const Shape& shape, const Shape& area, bool with_holes) {
     std::size_t count = 0;
     for (std::size_t k = 0; k < shape.parts.size(); ++k)
@@ -331,7 +331,8 @@ void random_features_meet_as_their_segments_do(std::size_t seed) {
   for (std::size_t k = 0; k < found.size(); ++k) {
     const auto a = static_cast<std::size_t>(one[k]), b = static_cast<std::size_t>(other[k]);
     current_case() = "features " + std::to_string(a) + " and " + std::to_string(b) + ", seed " + std::to_string(seed);
-    CHECK(static_cast<std::uint8_t>(features.meet(a, b)) == found[k]);
+    const Meeting alone = features.meet(a, b);
+    CHECK(static_cast<std::uint8_t>(alone) == found[k] || alone == Meeting::kDoubt);
     if (is_folded_rectangle(shapes[a]) || is_folded_rectangle(shapes[b])) {
       CHECK(found[k] == static_cast<std::uint8_t>(Meeting::kDoubt));
       continue;
@@ -428,6 +429,20 @@ void many_points_are_located_exactly(std::size_t seed) {
   }
   const std::vector<std::uint8_t> found = meetings(table, one, other);
   for (std::size_t k = 0; k < points.size(); ++k) CHECK((found[k] == 1) == meet(area, points[k]) && found[k] != 2);
+  // The same at once; by few points and by many, with edges one by one and from a tree.
+  std::vector<RowPoint> places;
+  for (const Shape& point : points) {
+    const auto [x, y] = point.parts[0][0];
+    places.push_back({{static_cast<double>(x), static_cast<double>(y)}, 0});
+  }
+  for (const std::size_t count : {1, 7, 8, 100, 255, 256, 400}) {
+    Interrupt interrupt;
+    FeatureMeetings features(table.view(), interrupt);
+    std::vector<std::uint8_t> at_once(count);
+    features.places(0, {places.data(), count}, at_once.data());
+    for (std::size_t k = 0; k < count; ++k)
+      CHECK(at_once[k] == static_cast<std::uint8_t>(place_of(area, points[k].parts[0][0])));
+  }
 }
 
 void unsound_features_are_in_doubt() {

@@ -1243,8 +1243,10 @@ class GeosFunctions:
 def are_geometries(geos: GeosFunctions, objects: object) -> bool:
     """Whether all objects of an array are geometries or None."""
 
-def geometry_bounds(geos: GeosFunctions, geometries: object) -> object:
-    """The box of each geometry; NaN for None and empty ones."""
+def geometry_bounds(geos: GeosFunctions, geometries: object) -> tuple:
+    """
+    The box of each geometry, NaN for None and empty ones; its type, -1 for None; and whether all boxes are finite.
+    """
 
 def features_meet(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], reach: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:
     """
@@ -1253,12 +1255,22 @@ def features_meet(geos: GeosFunctions, geometries: object, one: Annotated[NDArra
 
 def features_relate(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], with_validity: bool) -> tuple:
     """
-    Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas overlap, 4 a line crosses an area, 5 in doubt; and which geometries of the last two are surely valid areas, if that is wanted.
+    Of pairs of lines and valid areas: 0 apart, 1 the first inside, 2 the second inside, 3 areas overlap, 4 a line crosses an area, 5 the boundary of the first, an area, is met, 6 in doubt; and which geometries of 3 and 4 are surely valid areas, if that is wanted.
     """
 
 def places_in_areas(geos: GeosFunctions, geometries: object, area: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], point: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_point: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], reach: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> object:
     """
     Where points, by their boxes, are in areas: 0 outside, 1 inside or within reach, 2 on the boundary, 3 in doubt.
+    """
+
+def points_in_areas(geos: GeosFunctions, geometries: object, bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], point_bounds: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], points: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], meanings: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], by_point: bool) -> tuple:
+    """
+    Pairs of an area, in this order, and a point, a row of the boxes; or of a point and an area, by point. By what a place as of places_in_areas means: those that mean 1, and those that mean 2.
+    """
+
+def overlap_areas(geos: GeosFunctions, geometries: object, one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """
+    How much area pairs of geometries have in common if they are valid, NaN for what is not read; and which geometries matter and are not surely valid.
     """
 
 def pairs_in_order(one: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], both_ways: bool, visited: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_count: int) -> object:

@@ -324,6 +324,113 @@ def test_points_in_large_areas_are_those_of_shapely():
         assert np.array_equal(ours.STRtree(points).query(np.tile(areas, 22), predicate), expected), predicate
 
 
+def lattice_areas(random, side):
+    """Areas among lattice points: discs, cells side by side, with holes, of several parts, invalid; None and empty."""
+    x, y = random.integers(0, side, (2, 40))
+    size = random.integers(1, 5, 40)
+    rings = shapely.box(x, y, x + 2 * size, y + 2 * size)
+    holed = shapely.difference(rings[:12], shapely.box(x + 1, y + 1, x + size, y + size)[:12])
+    discs = shapely.buffer(shapely.points(x, y), size, quad_segs=random.integers(1, 30))
+    parts = [shapely.MultiPolygon([one, shapely.transform(one, lambda at: at + 9)]) for one in holed[:4]]
+    crossed = [shapely.Polygon(random.integers(0, side, (7, 2))) for _ in range(9)]
+    high = shapely.force_3d(discs[:5], 7.0)
+    return np.concatenate((rings, holed, discs, parts, crossed, high, [None, shapely.Polygon()])).astype(object)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1 / 3, 2.0**-1070])
+@pytest.mark.parametrize("side", [6, 30])
+def test_lattice_points_in_areas_are_those_of_shapely(side, scale):
+    # Many points are on boundaries and vertices, and many in one area.
+    random = np.random.default_rng(side)
+    areas = shapely.transform(lattice_areas(random, side), lambda at: at * scale)
+    spots = np.stack(np.meshgrid(np.arange(side), np.arange(side)), axis=-1).reshape(-1, 2).repeat(4, axis=0) * scale
+    points = np.append(shapely.points(spots), [None, shapely.Point(), shapely.Point(scale, scale, 5)]).astype(object)
+    points = random.permutation(points)
+    for predicate in ("intersects", "within", "covered_by", "touches"):
+        expected = shapely.STRtree(areas).query(points, predicate)
+        assert np.array_equal(ours.STRtree(areas).query(points, predicate), expected), predicate
+    for predicate in ("intersects", "contains", "covers", "touches", "contains_properly"):
+        expected = shapely.STRtree(points).query(areas, predicate)
+        assert np.array_equal(ours.STRtree(points).query(areas, predicate), expected), predicate
+
+
+@pytest.mark.parametrize("is_lattice", [True, False])
+@pytest.mark.parametrize(
+    "predicate", ["intersects", "crosses", "touches", "within", "covered_by", "contains", "covers"]
+)
+def test_many_lines_and_areas_are_those_of_shapely(predicate, is_lattice):
+    # Some have many lines: inside, outside in the box, along the boundary, through vertices and holes.
+    random = np.random.default_rng(25)
+    areas = lattice_areas(random, 12)
+    paths = random.integers(0, 14, (300, 1, 2)) + np.cumsum(random.integers(-2, 3, (300, 3, 2)), axis=1)
+    paths = paths if is_lattice else paths * 0.7 + random.random((300, 3, 2))
+    long = shapely.linestrings(np.repeat(paths[:20], 20, axis=1) + random.normal(0, 0.1, (20, 60, 2)))
+    lines = np.concatenate(
+        (shapely.linestrings(paths), shapely.multilinestrings(paths[:30].reshape(15, 2, 3, 2)), long)
+    )
+    for inputs, geometries in ((lines, areas), (areas, lines)):
+        with np.errstate(all="ignore"):
+            expected = shapely.STRtree(geometries).query(inputs, predicate)
+        assert np.array_equal(ours.STRtree(geometries).query(inputs, predicate), expected)
+
+
+@pytest.mark.parametrize("predicate", [*PREDICATES[1:], "contains_properly"])
+def test_lines_that_cross_areas_with_a_hole_of_no_area_are_those_of_shapely(predicate):
+    # GEOS finds that such areas cover and contain lines that leave them.
+    areas = [
+        "POLYGON ((59.25 8.5, 59.75 9.5, 60.25 9, 59.25 8.5), (59.75 9, 59.75 8.75, 59.75 9, 59.75 9))",
+        "POLYGON ((74 76.75, 75.5 79, 76.25 77.75, 74 76.75), (75 77.5, 75 77.75, 75 77.75, 75 77.5))",
+        "POLYGON ((26.875 2.125, 26.25 4, 27.875 3.25, 26.875 2.125),"
+        "(27.375 3.25, 27.375 3.125, 27.375 3.25, 27.375 3.25))",
+    ]
+    lines = [
+        "LINESTRING (59.75 9.5, 59.5 8.75, 60 9)",
+        "LINESTRING (75.25 77.75, 74.5 77.5, 74 76.75)",
+        "LINESTRING (26.5 3.25, 27.25 3.25, 27.75 3.125, 27.125 3, 27.125 3, 27.375 3.125)",
+    ]
+    areas, lines = (np.tile(shapely.from_wkt(some), 30) for some in (areas, lines))
+    for inputs, geometries in ((areas, lines), (lines, areas)):
+        expected = shapely.STRtree(geometries).query(inputs, predicate)
+        assert np.array_equal(ours.STRtree(geometries).query(inputs, predicate), expected)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-9, 1e-15])
+def test_unevenly_spread_points_in_areas_are_those_of_shapely(spread):
+    # Most are near one place, so that as floats they are equal; and one is far.
+    random = np.random.default_rng(21)
+    at = 1.0 + random.normal(0, spread, (500, 2))
+    points = shapely.points(np.concatenate((at, at[:, ::-1] * 3, [(-1e9, 1e300)])))
+    areas = shapely.buffer(shapely.points(np.concatenate((at[::9], at[::9] * 3))), 2 * spread)
+    for inputs, geometries, predicate in ((points, areas, "within"), (areas, points, "contains")):
+        found = ours.STRtree(geometries).query(inputs, predicate)
+        assert np.array_equal(found, shapely.STRtree(geometries).query(inputs, predicate))
+        assert found.size
+
+
+def test_points_in_areas_need_no_tree_of_shapely():
+    random = np.random.default_rng(22)
+    points, areas = (
+        shapely.points(random.random((4000, 2))),
+        shapely.buffer(shapely.points(random.random((300, 2))), 0.1),
+    )
+    for inputs, geometries, predicate in ((points, areas, "within"), (areas, points, "contains")):
+        tree = ours.STRtree(geometries)
+        tree.query(inputs, predicate)
+        assert "_tree" not in vars(tree)
+
+
+def test_contains_properly_of_neighbors_needs_no_geos(monkeypatch):
+    # Each shares its edges with others; some are in the box of another, or inside.
+    x, y = (at.ravel() for at in np.meshgrid(np.arange(12), np.arange(12)))
+    cells = shapely.segmentize(shapely.box(x, y, x + 1, y + 1), 0.2)
+    bows = shapely.polygons(np.stack([(x, y), (x + 2, y), (x + 1, y + 0.5), (x + 2, y + 2), (x, y)], axis=1).T)
+    geometries = np.concatenate((cells, shapely.buffer(cells, -0.3), shapely.transform(bows, lambda at: at + 20)))
+    expected = shapely.STRtree(geometries).query(geometries, "contains_properly")
+    monkeypatch.setattr(ours.STRtree, "_meeting", None)
+    assert np.array_equal(ours.STRtree(geometries).query(geometries, "contains_properly"), expected)
+    assert expected.size
+
+
 @pytest.mark.parametrize("count", [1, 2, 9, 10, 11, 99, 100, 101, 1000, 1234])
 @pytest.mark.parametrize("capacity", [2, 10, 37])
 def test_order_without_equal_centers_needs_no_tree_of_shapely(count, capacity):
@@ -576,6 +683,114 @@ def test_sjoin_nearest_equals_that_of_geopandas(frames, how):
             found = ours.sjoin_nearest(left.copy(), right.copy(), how=how, **options)
             assert_geodataframe_equal(found, expected)
     assert_geodataframe_equal(ours.sjoin_nearest(left, right, how), sjoin_nearest(left, right, how))
+
+
+def clipped(ring, edge):
+    """The part of a convex ring left of a line through two points, in fractions."""
+    kept = []
+    for a, b in zip(ring, ring[1:] + ring[:1], strict=True):
+        sides = [
+            (edge[1][0] - edge[0][0]) * (p[1] - edge[0][1]) - (edge[1][1] - edge[0][1]) * (p[0] - edge[0][0])
+            for p in (a, b)
+        ]
+        if sides[0] >= 0:
+            kept.append(a)
+        if sides[0] * sides[1] < 0:
+            share = sides[0] / (sides[0] - sides[1])
+            kept.append(tuple(p + share * (q - p) for p, q in zip(a, b, strict=True)))
+    return kept
+
+
+def area_of(ring):
+    return sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(ring, ring[1:] + ring[:1], strict=True)) / 2
+
+
+@pytest.mark.parametrize("far", [0.0, 1e7])
+def test_area_of_overlap_of_convex_polygons_is_that_of_fractions(far):
+    from geopandas import GeoDataFrame
+
+    random = np.random.default_rng(23)
+
+    def polygon(number):
+        turn = np.sort(random.random(random.integers(3, 9))) * 2 * np.pi
+        at = np.stack((np.cos(turn), np.sin(turn)), axis=1) * random.choice((0.1, 1, 5), 2) + random.uniform(0, 3, 2)
+        return shapely.convex_hull(shapely.multipoints((at * 8).round() / 8 if number % 2 else at + far))
+
+    frames = [GeoDataFrame({"n": range(60)}, geometry=[polygon(k) for k in range(60)]) for _ in range(2)]
+    frames = [frame[frame.geom_type == "Polygon"] for frame in frames]
+    joined = ours.sjoin(*frames, area_col="common", lsuffix="a", rsuffix="b")
+    assert joined["common"].gt(0).sum() > 100
+    for _, row in joined.iterrows():
+        one, other = (
+            [
+                tuple(map(Fraction, at))
+                for at in shapely.get_coordinates(shapely.normalize(shape).reverse())[:-1].tolist()
+            ]
+            for shape in (row.geometry, frames[1].geometry.loc[row["index_b"]])
+        )
+        for edge in zip(other, other[1:] + other[:1], strict=True):
+            one = clipped(one, edge)
+        exact = float(area_of(one)) if one else 0.0
+        # Half of them are rounded to multiples of 1/8, so that their coordinates have few digits.
+        assert abs(row["common"] - exact) <= 1e-12 * exact + 1e-14
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right"])
+def test_area_of_overlap_is_that_of_shapely(frames, how):
+    from geopandas import GeoDataFrame
+    from geopandas.testing import assert_geodataframe_equal
+
+    random = np.random.default_rng(24)
+    lattice = [GeoDataFrame(geometry=lattice_areas(random, 20)[:96]) for _ in range(2)]
+    for left, right in (frames, lattice):
+        valid = [frame[frame.is_valid | frame.geometry.isna()] for frame in (left, right)]
+        for options in ({}, {"predicate": "overlaps"}, {"predicate": "within"}):
+            found = ours.sjoin(*valid, how=how, area_col="common", **options)
+            expected = ours.sjoin(*valid, how=how, **options)
+            rows = np.arange(len(valid[0])), np.arange(len(valid[1]))
+            numbered = [frame.assign(**{name: row}) for frame, name, row in zip(valid, "pq", rows, strict=True)]
+            pairs = ours.sjoin(*numbered, how=how, **options)[["p", "q"]].to_numpy(np.float64)
+            both = ~np.isnan(pairs).any(axis=1)
+            one, other = (frame.geometry.values[pairs[both, k].astype(int)] for k, frame in enumerate(valid))
+            areas = found.pop("common").to_numpy()
+            assert_geodataframe_equal(found, expected)
+            np.testing.assert_array_equal(np.isnan(areas), ~both)
+            np.testing.assert_allclose(
+                areas[both], shapely.area(shapely.intersection(one, other)), rtol=1e-12, atol=1e-12
+            )
+            assert np.any(areas[both] > 0)
+
+
+def test_area_of_overlap_of_what_the_core_does_not_read_is_that_of_shapely():
+    from geopandas import GeoDataFrame
+
+    square, bow_tie = shapely.box(0, 0, 2, 2), shapely.Polygon([(0, 0), (2, 2), (2, 0), (0, 2)])
+    odd = [
+        shapely.GeometryCollection([shapely.box(1, 1, 3, 3)]),
+        shapely.LineString([(0, 0), (1, 1)]),
+        shapely.Point(1, 1),
+    ]
+    odd.append(shapely.Polygon([(0, 0), (1, 0), (1, 0), (2, 0), (2, 2), (0, 0)]))  # valid, with a point repeated
+    found = ours.sjoin(GeoDataFrame(geometry=odd), GeoDataFrame(geometry=[square]), area_col="common")
+    assert found["common"].tolist() == [1.0, 0.0, 0.0, 2.0]
+    with pytest.raises(shapely.errors.GEOSException, match="TopologyException"):
+        shapely.intersection(bow_tie, shapely.box(0.5, 0, 3, 3))
+    with pytest.raises(shapely.errors.GEOSException, match="TopologyException"):
+        ours.sjoin(
+            GeoDataFrame(geometry=[bow_tie]), GeoDataFrame(geometry=[shapely.box(0.5, 0, 3, 3)]), area_col="common"
+        )
+
+
+def test_area_of_overlap_in_a_periodic_plane_is_an_error(frames):
+    with pytest.raises(ValueError, match="area_col is not for period"):
+        ours.sjoin(*frames, area_col="common", period=360)
+
+
+def test_area_of_overlap_without_functions_of_geos_is_that_of_shapely(frames, monkeypatch):
+    valid = [frame[frame.is_valid] for frame in frames]
+    expected = ours.sjoin(*valid, area_col="common")["common"]
+    monkeypatch.setattr(ours, "_GEOS", None)
+    np.testing.assert_allclose(ours.sjoin(*valid, area_col="common")["common"], expected, rtol=1e-12, atol=1e-12)
 
 
 def test_sjoin_of_other_things_than_frames_raises_as_in_geopandas(frames):

@@ -25,8 +25,10 @@ from broadphase._native import (
     features_relate,
     geometry_bounds,
     nearest_features,
+    overlap_areas,
     pairs_in_order,
     places_in_areas,
+    points_in_areas,
 )
 from broadphase.arguments import as_whole
 from broadphase.extras import import_extra
@@ -104,16 +106,17 @@ _POINT_IN_AREA = {
 _AREA_AROUND_POINT = _POINT_IN_AREA | {"contains": _INTERIOR, "covers": _CLOSED, "contains_properly": _INTERIOR}
 for _one in _INNER:
     del _AREA_AROUND_POINT[_one]
-# Of lines and valid areas: apart, the first inside, the second inside, areas that overlap, a line that crosses an area;
-# in doubt.
+# Of lines and valid areas: apart, the first inside, the second inside, areas that overlap, a line that crosses an area,
+# an area whose boundary the other one meets; in doubt.
 _OF_RELATIONS = {
-    "touches": (0, 0, 0, 0, 0, 2),
-    "overlaps": (0, 0, 0, 1, 0, 2),
-    "crosses": (0, 0, 0, 0, 1, 2),
-    **dict.fromkeys(_INNER, (0, 1, 0, 0, 0, 2)),
-    **dict.fromkeys(_OUTER, (0, 0, 1, 0, 0, 2)),
+    "touches": (0, 0, 0, 0, 0, 2, 2),
+    "overlaps": (0, 0, 0, 1, 0, 2, 2),
+    "crosses": (0, 0, 0, 0, 1, 2, 2),
+    **dict.fromkeys(_INNER, (0, 1, 0, 0, 0, 2, 2)),
+    **dict.fromkeys(_OUTER, (0, 0, 1, 0, 0, 2, 2)),
+    "contains_properly": (0, 0, 1, 0, 0, 0, 2),
 }
-_CROSSING, _UNRELATED = 3, 5
+_CROSSING = 3
 
 
 class STRtree:
@@ -329,6 +332,8 @@ class STRtree:
             and len(inputs) == len(self.geometries)
             and np.array_equal(_addresses(inputs), _addresses(self.geometries))
         )
+        if is_itself and predicate == "contains_properly" and len(inputs) < 4 * _MANY:
+            return None  # GEOS looks at one point of each of the few pairs whose boxes allow it
         if not (is_itself or self._are_many(inputs, predicate)) or not self._is_finite:
             return None
         reach = None
@@ -341,20 +346,38 @@ class STRtree:
                 return None
         elif predicate is not None and predicate not in _PREDICATES:
             return None
-        types: Any = None if predicate is None else theirs.get_type_id(inputs)
         if predicate not in (None, "intersects", "dwithin"):
-            both = np.ix_(_occurring(_DIMENSIONS[types]), _occurring(self._dimensions))
-            if predicate in _IMPOSSIBLE and _IMPOSSIBLE[predicate][both].all():
-                return np.empty((2, 0), np.int64)
-            if not _DECIDABLE[both].any():
-                return None
+            some = inputs if is_itself else inputs[:: 1 + len(inputs) // _SAMPLE]
+            for asked in (some, inputs):  # some others may tell that there is something to decide
+                both = np.ix_(_occurring(_DIMENSIONS[theirs.get_type_id(asked)]), _occurring(self._dimensions))
+                if _DECIDABLE[both].any():
+                    break
+            else:
+                is_impossible = predicate in _IMPOSSIBLE and _IMPOSSIBLE[predicate][both].all()
+                return np.empty((2, 0), np.int64) if is_impossible else None
         if is_itself:
-            return self._join_itself(predicate, types)
-        bounds, asking, is_finite = _bounded(inputs)
+            return self._join_itself(predicate)
+        bounds, asking, is_finite, types = _read(inputs)
         if not is_finite:
             return None
         if not len(asking) or not len(self):
             return np.empty((2, 0), np.int64)
+        if predicate is not None and reach is None:
+            found = self._points_in_areas(inputs, types, bounds, asking, predicate)
+            if found is not None:
+                return found
+        return self._tested(inputs, types, bounds, asking, predicate, reach)
+
+    def _tested(
+        self,
+        inputs: NDArray[np.object_],
+        types: NDArray[np.int32],
+        bounds: NDArray[np.float64],
+        asking: NDArray[np.int64],
+        predicate: str | None,
+        reach: NDArray[np.float64] | None,
+    ) -> NDArray[np.int64] | None:
+        """Find the pairs whose boxes overlap, and test them; None where shapely's tree is faster."""
         lower, upper = bounds[asking, :2], bounds[asking, 2:]
         if reach is not None:  # rounded as shapely does
             margin = reach[asking, None]
@@ -369,6 +392,45 @@ class STRtree:
             return None
         return np.compress(self._or_by_geos(decided, inputs, pairs, predicate, reach), pairs, axis=1)
 
+    def _points_in_areas(
+        self,
+        inputs: NDArray[np.object_],
+        types: NDArray[np.int32],
+        bounds: NDArray[np.float64],
+        asking: NDArray[np.int64],
+        predicate: str,
+    ) -> NDArray[np.int64] | None:
+        """Find pairs where either all inputs are points and all geometries areas, or the other way round; else None."""
+        own = self._types[self._present]
+        points, areas = (types[asking], own), (own, types[asking])
+        are_asked = [
+            bool((one == _POINT).all() and (_DIMENSIONS[other] == _AREA).all()) for one, other in (points, areas)
+        ]
+        if _GEOS is None or not any(are_asked):
+            return None
+        meanings = (_POINT_IN_AREA if are_asked[0] else _AREA_AROUND_POINT).get(predicate)
+        if meanings is None:
+            return None
+        table = np.array(meanings, np.uint8)
+        order = self._present if _IN_ANY_ORDER.get() else self._visited
+        found: Any
+        if are_asked[0]:
+            found = points_in_areas(_GEOS, self.geometries, self._bounds, order, bounds, asking, table, True)
+        else:
+            asked = inputs.copy()  # which no other thread changes
+            found = points_in_areas(_GEOS, asked, bounds, asking, self._bounds, self._present, table, False)
+        pairs, doubtful = found[0], np.unique(found[1][0])
+        is_in_order = are_asked[0] or _IN_ANY_ORDER.get()
+        if len(doubtful):  # as in _or_by_geos
+            some = np.arange(len(doubtful))
+            rest: Any = self._tested(inputs[doubtful], types[doubtful], bounds[doubtful], some, predicate, None)
+            if rest is None:
+                rest = self._tree.query(inputs[doubtful], predicate)
+            pairs = np.compress(~_marked(doubtful, len(inputs))[pairs[0]], pairs, axis=1)
+            pairs = np.concatenate((pairs, (doubtful[rest[0]], rest[1])), axis=1)
+            is_in_order = False
+        return pairs if is_in_order else self._in_order(pairs, input_count=len(inputs))
+
     def _are_many(self, inputs: NDArray[np.object_], predicate: str | None) -> bool:
         count, size = len(inputs), len(self.geometries)
         if count * min(size, _FEW) ** 2 < _MANY * _FEW**2 or (predicate is None and size < _MANY):
@@ -379,6 +441,11 @@ class STRtree:
             return True
         self._asked += count
         is_dear = predicate == "dwithin" or _IN_ANY_ORDER.get() or self._asked >= _FIRST_SHARE * size
+        if not is_dear and predicate in _AREA_AROUND_POINT and "_tree" not in self.__dict__:
+            some = (
+                _DIMENSIONS[theirs.get_type_id(both[:: 1 + len(both) // _SAMPLE])] for both in (inputs, self.geometries)
+            )
+            is_dear = all((dimensions == expected).all() for dimensions, expected in zip(some, (_AREA, 0), strict=True))
         return is_dear or (predicate is not None and self._expected(inputs) >= size)
 
     def _expected(self, inputs: NDArray[np.object_]) -> float:
@@ -389,17 +456,22 @@ class STRtree:
         one, other = (bounds[present] for bounds, present, _ in some)
         return bp.count_pairs(one, other) / (len(one) * len(other)) * len(inputs) * len(self.geometries)
 
-    def _join_itself(self, predicate: str | None, types: NDArray[np.int32] | None) -> NDArray[np.int64] | None:
+    def _join_itself(self, predicate: str | None) -> NDArray[np.int64] | None:
         """Query all the geometries; None where shapely's tree is faster."""
-        geometries, alone = self.geometries, self._present
+        geometries, types, alone = self.geometries, self._types, self._present
         if not len(alone):
             return np.empty((2, 0), np.int64)
-        pairs = np.concatenate((alone[bp.pairs(self._bounds[alone]).T], (alone, alone)), axis=1)
-        if predicate is None or types is None:
-            return self._in_order(pairs, both_ways=True)
+        pairs = alone[bp.pairs(self._bounds[alone]).T]
         is_symmetric = predicate in _SYMMETRIC
+        if predicate is not None and not is_symmetric:
+            pairs = np.concatenate((pairs, pairs[::-1]), axis=1)
+            pairs = np.compress(self._may_contain(self._bounds, pairs, predicate), pairs, axis=1)
+        if predicate != "contains_properly":  # of nothing and itself
+            pairs = np.concatenate((pairs, (alone, alone)), axis=1)
+        if predicate is None:
+            return self._in_order(pairs, both_ways=True)
         if not is_symmetric:
-            pairs = self._in_order(pairs, both_ways=True)
+            pairs = self._in_order(pairs)
         decided = self._decide(geometries, types, self._bounds, pairs, predicate, None)
         if decided is None:
             return None
@@ -416,9 +488,12 @@ class STRtree:
         meeting = np.compress(~is_doubtful[meeting[0]], meeting, axis=1)
         return self._in_order(np.concatenate((meeting, asked), axis=1))
 
-    def _in_order(self, pairs: NDArray[np.int64], *, both_ways: bool = False) -> NDArray[np.int64]:
+    def _in_order(
+        self, pairs: NDArray[np.int64], *, both_ways: bool = False, input_count: int = 0
+    ) -> NDArray[np.int64]:
         """Sort pairs, or pairs both ways, by input, and by the place in the tree of what it has found."""
-        in_order: Any = pairs_in_order(pairs[0], pairs[1], both_ways, self._visited, len(self.geometries))
+        row_count = max(len(self.geometries), input_count)
+        in_order: Any = pairs_in_order(pairs[0], pairs[1], both_ways, self._visited, row_count)
         found: NDArray[np.int64] = in_order
         return found
 
@@ -477,21 +552,22 @@ class STRtree:
         left = np.flatnonzero(decided == _IN_DOUBT)
         if _GEOS is None or len(left) < _FEW:
             return True
-        needs_validity = predicate not in _OUTER  # where what crosses is False for all
+        needs_validity = predicate != "contains_properly"  # of which what crosses is False for all
         sample = [left[:: 1 + len(left) // _SAMPLE]] if len(left) >= _MANY else []
         for some in (*sample, left):
             features, one, other = self._features(inputs, pairs[:, some])
             found: Any = features_relate(_GEOS, features, one, other, needs_validity)
             relations, are_simple = found
-            known = relations != _UNRELATED
+            answers = np.take(np.array(_OF_RELATIONS[predicate], np.uint8), relations)
+            known = answers != _IN_DOUBT
             if 2 * np.count_nonzero(known) < len(known):
                 return False
         crossing = known & (relations >= _CROSSING)  # of which GEOS reads more than one place
         if needs_validity and crossing.any():
             invalid = _marked(np.concatenate((one[crossing], other[crossing])), len(features)) & (are_simple == 0)
             invalid[invalid] = ~theirs.is_valid(features[invalid])
-            relations[crossing & (invalid[one] | invalid[other])] = _UNRELATED
-        decided[left] = np.take(np.array(_OF_RELATIONS[predicate], np.uint8), relations)
+            answers[crossing & (invalid[one] | invalid[other])] = _IN_DOUBT
+        decided[left] = answers
         return True
 
     def _or_by_geos(
@@ -569,10 +645,7 @@ class STRtree:
         """Return the geometries of pairs, which no other thread changes, and which two are a pair."""
         if inputs is self.geometries:
             return inputs.copy(), pairs[0], pairs[1]
-        asking, asked_numbers = _numbered(pairs[0], len(inputs))
-        found, numbers = _numbered(pairs[1], len(self.geometries))
-        features = np.concatenate((inputs[asking], self.geometries[found]))
-        return features, asked_numbers[pairs[0]], numbers[pairs[1]] + len(asking)
+        return _paired(inputs, self.geometries, pairs)
 
     def _meeting(
         self,
@@ -594,8 +667,8 @@ class STRtree:
     # What is made when it is first needed
 
     @cached_property
-    def _read(self) -> tuple[NDArray[np.float64], NDArray[np.int64], bool]:
-        return _bounded(self.geometries)
+    def _read(self) -> tuple[NDArray[np.float64], NDArray[np.int64], bool, NDArray[np.int32]]:
+        return _read(self.geometries)
 
     @property
     def _bounds(self) -> NDArray[np.float64]:
@@ -622,10 +695,9 @@ class STRtree:
     def _points(self) -> NDArray[np.bool_]:
         return _are_points(self._types, self._bounds)
 
-    @cached_property
+    @property
     def _types(self) -> NDArray[np.int32]:
-        types: NDArray[np.int32] = theirs.get_type_id(self.geometries)
-        return types
+        return self._read[3]
 
     @cached_property
     def _dimensions(self) -> NDArray[np.uint8]:
@@ -678,7 +750,7 @@ class _PeriodicTree(STRtree):
             flipped = _PeriodicTree(inputs, self._periods, other)
             return flipped.query(self.geometries, "within")[::-1]
         bounds, asking = self._required(other, *_bounded(inputs))
-        self._required(self._name, *self._read)
+        self._required(self._name, *self._read[:3])
         reach = None
         if predicate == "dwithin":
             reach = np.broadcast_to(np.asarray(distance, np.float64), inputs.shape)
@@ -711,7 +783,7 @@ class _PeriodicTree(STRtree):
             raise ValueError("k is not for period, with which only the nearest geometries are found")
         inputs = np.array(geometry, np.object_)
         bounds, asking = self._required(_OTHER[self._name], *_bounded(inputs))
-        self._required(self._name, *self._read)
+        self._required(self._name, *self._read[:3])
         pairs, distances = super().query_nearest(inputs, max_distance, return_distance=True)
         nearest = np.full(len(inputs), np.inf if max_distance is None else max_distance)
         np.minimum.at(nearest, pairs[0], distances)
@@ -862,7 +934,9 @@ class _PeriodicTree(STRtree):
 _OTHER = {"left_df": "right_df", "right_df": "left_df"}
 
 
-def sjoin(left_df: Any, right_df: Any, *args: Any, period: Period = None, **options: Any) -> Any:
+def sjoin(
+    left_df: Any, right_df: Any, *args: Any, period: Period = None, area_col: str | None = None, **options: Any
+) -> Any:
     """Join two GeoDataFrames by where their geometries are, as ``geopandas.sjoin``.
 
     Values, index, columns and order are those of geopandas. The ``sindex`` of one frame is made over `STRtree`, and
@@ -878,12 +952,16 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, period: Period = None, **opti
         predicate is true of some image of the left geometry and the right geometry. An image is the whole geometry,
         moved by whole multiples of the period; moved coordinates are rounded to float64. Rows of one geometry are in
         the order of the other frame, and no frame keeps a ``sindex`` of this.
+    area_col : str, optional
+        Name of a column for the area that the two geometries of a row have in common, in the square of the unit of the
+        coordinates; NaN where one is missing. Not with `period`.
 
     Raises
     ------
     ValueError
         A period that is not positive, or not one for each axis; with `period`, infinite coordinates, a geometry wider
-        than the period, or a frame wider than two: names the frame and the geometry, counted from 0.
+        than the period, or a frame wider than two: names the frame and the geometry, counted from 0; `area_col` and
+        `period`.
 
     Examples
     --------
@@ -894,6 +972,10 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, period: Period = None, **opti
     >>> sjoin(ships, zones, period=(360, None))["zone"].tolist()
     ['Fiji', 'Samoa']
     """
+    if area_col is not None:
+        if period is not None:
+            raise ValueError("area_col is not for period, with which several images may overlap")
+        return _sjoin_with_area(left_df, right_df, area_col, args, options)
     predicate = options.get("predicate", args[1] if len(args) > 1 else "intersects")
     theirs_own = own("sjoin")
     left_df, right_df = _with_index(left_df, right_df, predicate == "within", period)  # as geopandas chooses
@@ -902,6 +984,23 @@ def sjoin(left_df: Any, right_df: Any, *args: Any, period: Period = None, **opti
         return theirs_own(left_df, right_df, *args, **options)
     finally:
         _IN_ANY_ORDER.reset(token)
+
+
+def _sjoin_with_area(left: Any, right: Any, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Join two frames, and compute the common area of the rows of each pair."""
+    frames, columns = list[Any](), list[str]()
+    for frame in (left, right):
+        columns.append(f"{name} of row {len(columns)}")  # whose rows are a pair, is known by a column of each
+        is_frame = isinstance(frame, sys.modules["geopandas"].GeoDataFrame)
+        frames.append(frame.assign(**{columns[-1]: np.arange(len(frame))}) if is_frame else frame)
+    joined = sjoin(*frames, *args, **options)
+    rows = np.stack([joined.pop(column).to_numpy(np.float64, na_value=np.nan) for column in columns])
+    is_pair = ~np.isnan(rows).any(axis=0)
+    areas = np.full(len(joined), np.nan)
+    one, other = (np.asarray(frame.geometry.values, np.object_) for frame in (left, right))
+    areas[is_pair] = _overlap_areas(one, other, rows[:, is_pair].astype(np.int64))
+    joined[name] = areas
+    return joined
 
 
 def sjoin_nearest(
@@ -999,20 +1098,55 @@ _NO_TREE = _TREE(())  # which checks arguments all the same
 
 def _bounded(geometries: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.int64], bool]:
     """Return the bounds, which geometries are neither None nor empty, and whether the bounds of these are finite."""
-    found: Any
+    return _read(geometries)[:3]
+
+
+def _read(
+    geometries: NDArray[np.object_],
+) -> tuple[NDArray[np.float64], NDArray[np.int64], bool, NDArray[np.int32]]:
+    """Return what `_bounded` does, and the types."""
+    bounds: NDArray[np.float64]
+    types: NDArray[np.int32]
     if _GEOS is None or geometries.dtype != np.object_ or geometries.ndim != 1:
-        found = theirs.bounds(geometries)
+        bounds, types = theirs.bounds(geometries), theirs.get_type_id(geometries)
+        are_finite = bool(np.isfinite(bounds).all())
     else:
-        found = geometry_bounds(_GEOS, geometries.copy())  # which no other thread changes
-    bounds: NDArray[np.float64] = found
-    if np.isfinite(bounds).all():
-        return bounds, np.arange(len(bounds)), True
+        found: Any = geometry_bounds(_GEOS, geometries.copy())  # which no other thread changes
+        bounds, types, are_finite = found
+    if are_finite:
+        return bounds, np.arange(len(bounds)), True, types
     present = np.isfinite(bounds).all(axis=1)
     others = geometries[~present]
     is_finite = bool((theirs.is_missing(others) | theirs.is_empty(others)).all())
     if not is_finite:
         present = ~(theirs.is_missing(geometries) | theirs.is_empty(geometries))
-    return bounds, np.flatnonzero(present), is_finite
+    return bounds, np.flatnonzero(present), is_finite, types
+
+
+def _overlap_areas(
+    one: NDArray[np.object_], other: NDArray[np.object_], pairs: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the areas that pairs of geometries have in common."""
+    found: Any
+    if _GEOS is None:
+        found = theirs.area(theirs.intersection(one[pairs[0]], other[pairs[1]]))
+        return found  # type: ignore[no-any-return]
+    features, first, second = _paired(one, other, pairs)
+    found = overlap_areas(_GEOS, features, first, second)
+    areas, are_unsure = found
+    unsure = np.flatnonzero(are_unsure)
+    invalid = _marked(unsure[~theirs.is_valid(features[unsure])], len(features))
+    left = np.isnan(areas) | invalid[first] | invalid[second]
+    areas[left] = theirs.area(theirs.intersection(features[first[left]], features[second[left]]))
+    return areas  # type: ignore[no-any-return]
+
+
+def _paired(
+    one: NDArray[np.object_], other: NDArray[np.object_], pairs: NDArray[np.int64]
+) -> tuple[NDArray[np.object_], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the geometries of pairs, which no other thread changes, and which two are a pair."""
+    (first, numbers), (second, others) = _numbered(pairs[0], len(one)), _numbered(pairs[1], len(other))
+    return np.concatenate((one[first], other[second])), numbers[pairs[0]], others[pairs[1]] + len(first)
 
 
 def _marked(rows: NDArray[np.int64], count: int) -> NDArray[np.bool_]:
