@@ -383,14 +383,20 @@ class STRtree:
             margin = reach[asking, None]
             with np.errstate(over="ignore"):
                 lower, upper = lower - margin, upper + margin
-        found = self._index.query((lower, upper))
-        pairs = np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
+        pairs = self._overlapping(lower, upper, asking)
         if predicate is None:
             return pairs
         decided = self._decide(inputs, types, bounds, pairs, predicate, reach)
         if decided is None:
             return None
         return np.compress(self._or_by_geos(decided, inputs, pairs, predicate, reach), pairs, axis=1)
+
+    def _overlapping(
+        self, lower: NDArray[np.float64], upper: NDArray[np.float64], asking: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Find the geometries whose boxes overlap those of some inputs."""
+        found = self._index.query((lower, upper))
+        return np.stack((np.repeat(asking, np.diff(found.offsets)), self._visited[found.rows]))
 
     def _points_in_areas(
         self,
@@ -422,12 +428,10 @@ class STRtree:
         pairs, doubtful = found[0], np.unique(found[1][0])
         is_in_order = are_asked[0] or _IN_ANY_ORDER.get()
         if len(doubtful):  # as in _or_by_geos
-            some = np.arange(len(doubtful))
-            rest: Any = self._tested(inputs[doubtful], types[doubtful], bounds[doubtful], some, predicate, None)
-            if rest is None:
-                rest = self._tree.query(inputs[doubtful], predicate)
+            again = self._overlapping(bounds[doubtful, :2], bounds[doubtful, 2:], doubtful)
+            again = np.compress(self._meeting(inputs, again, predicate), again, axis=1)
             pairs = np.compress(~_marked(doubtful, len(inputs))[pairs[0]], pairs, axis=1)
-            pairs = np.concatenate((pairs, (doubtful[rest[0]], rest[1])), axis=1)
+            pairs = np.concatenate((pairs, again), axis=1)
             is_in_order = False
         return pairs if is_in_order else self._in_order(pairs, input_count=len(inputs))
 
