@@ -182,10 +182,11 @@ inline bool holds_origin(const Simplex<Corner>& s, double rounding) {
     const Vec3 &a = s.corners[face[0]].at, &b = s.corners[face[1]].at, &c = s.corners[face[2]].at;
     const Vec3 one = b - a, two = c - a, normal = cross(one, two);
     const double size = std::sqrt(squared(normal)), origin = -dot(normal, a);
+    const double top = dot(normal, s.corners[face[3]].at - a);
     // The plane is known up to rounding, and its direction up to rounding of the edges in it.
     const double longest = std::sqrt(std::max(squared(one), squared(two)));
     const double error = rounding * (size + longest * (longest + std::sqrt(squared(a))));
-    if (!(std::fabs(origin) > error) || (dot(normal, s.corners[face[3]].at - a) > 0) != (origin > 0)) return false;
+    if (!(std::min(std::fabs(origin), std::fabs(top)) > error) || (top > 0) != (origin > 0)) return false;
   }
   return true;
 }
@@ -222,6 +223,33 @@ WayOut widest_nearby(const Cores<Core>& cores, WayOut out) {
         if (const double gap = cores.gap(normal); gap > best.gap) best = {gap, normal};
       }
     turn *= best.gap > out.gap ? 2 : 0.25;
+    out = best;
+  }
+  return out;
+}
+
+// Turns the way out of two curved cores to where it is the shortest nearby. Moved apart by s along the way n, until
+// they are some room apart, they have a distance d, which is known, along a normal m: gap(m) = d - s dot(n, m), and d
+// is at least gap(n) + s, so that the gap along m is at least as wide as that along n. The less room, the sooner it
+// gets there, and the less is known of m.
+template <class Core>
+WayOut shortest_nearby(const Cores<Core>& cores, WayOut out) {
+  const double size = cores.first.size() + cores.second.size();
+  double room = 1e-2 * size;
+  while (room > 1e-8 * size) {
+    Core away = cores.second;
+    away.move(out.normal * std::max(0.0, room - out.gap));
+    const Search<Core> found =
+        search(Cores<Core>{cores.first, away}, [](double, double) { return false; }, &out.normal);
+    const Vec3 turn = found.normal - out.normal;
+    WayOut best = out;
+    for (double reach = 1;; reach *= 2) {  // farther in the same direction, as long as that gains
+      const Vec3 normal = solid::unit(out.normal + turn * reach);
+      const double gap = cores.gap(normal);
+      if (!(gap > best.gap)) break;
+      best = {gap, normal};
+    }
+    room *= best.gap > out.gap + cores.rounding() ? 0.7 : 0.03;
     out = best;
   }
   return out;
@@ -311,6 +339,9 @@ class Expansion {
 
  private:
   static constexpr Index kNone = ~Index{0};
+  // How far apart, in roundings, the bounds of a depth may be. That of curved cores is known to 1e-7 of their size,
+  // and their way out from then on turned to where it is the shortest nearby.
+  static constexpr double kEnough = Core::kIsCurved ? 0x1p28 : kExact;
 
   template <std::size_t kCorners>
   void use(Room<kCorners>& room) {
@@ -339,7 +370,7 @@ class Expansion {
       const Vec3 at = cores.second.corner(two) - cores.first.corner(one);
       const double height = dot(at, face->normal);
       if (-height > out.gap) out = {-height, -face->normal};
-      if (-out.gap - face->height <= kExact * rounding_) return is_exact(cores, face->height, out);
+      if (-out.gap - face->height <= kEnough * rounding_) return is_exact(cores, face->height, out);
       for (const Index k : face->corners)
         if (corners_[k].first == one && corners_[k].second == two) return false;
       const auto number = static_cast<Index>(face - faces_);
@@ -353,7 +384,7 @@ class Expansion {
 
   bool is_exact(const Cores<Core>& cores, double least, WayOut& out) const {
     out.gap = cores.gap(out.normal);
-    return -out.gap - least <= kExact * rounding_;
+    return -out.gap - least <= kEnough * rounding_;
   }
 
   bool full() {
@@ -932,15 +963,15 @@ WayOut undecided_gap(const Cores<SupportCore<Support>>& cores, const Search<Supp
   WayOut out{cores.gap(found.normal), found.normal};
   if (found.upper - out.gap <= kExact * cores.rounding()) return out;
   out = {};
-  if (expand_from(cores, found, expansion, true, out)) return out;
-  constexpr std::size_t kTried = 3;
-  std::array<WayOut, 9> ways{WayOut{cores.gap(out.normal), out.normal}};
+  if (expand_from(cores, found, expansion, true, out)) return shortest_nearby(cores, out);
+  constexpr std::size_t kTried = 4;
+  std::array<WayOut, 15> ways{WayOut{cores.gap(out.normal), out.normal}};
   std::size_t count = 1;
-  for (const Vec3& way : {found.normal, Vec3{1, 0, 0}, Vec3{0, 1, 0}, Vec3{0, 0, 1}})
+  for (const Vec3& way : {found.normal, Vec3{1, 0, 0}, Vec3{0, 1, 0}, Vec3{0, 0, 1}, kAxes[0], kAxes[1], kAxes[2]})
     for (const Vec3& normal : {way, -way}) ways[count++] = {cores.gap(normal), normal};
   std::stable_sort(ways.begin(), ways.end(), [](const WayOut& a, const WayOut& b) { return a.gap > b.gap; });
   for (std::size_t k = 0; k < kTried; ++k)
-    if (const WayOut other = widest_nearby(cores, ways[k]); k == 0 || other.gap > out.gap) out = other;
+    if (const WayOut other = shortest_nearby(cores, ways[k]); k == 0 || other.gap > out.gap) out = other;
   return out;
 }
 

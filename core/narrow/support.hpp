@@ -4,6 +4,7 @@
 // Distances are true to a billionth of the size of the larger shape, depths mostly as well.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -31,31 +32,92 @@ struct SupportRow {
   SupportFunction<D> support;
 };
 
+// The point of a circle about an axis of any length that is farthest along a direction, from its centre; the centre, if
+// the direction is that of the axis up to rounding. Of a ball, if rounding has left no axis.
+inline Vec<3> farthest_of_circle(Vec<3> axis, double radius, const Vec<3>& way) {
+  using namespace solid;
+  if (squared(axis) < 0x1p-600) axis = axis * 0x1p500;  // so that no square is out of range
+  const double square = squared(axis);
+  const Vec<3> across = square > 0 ? without(way, axis, square) : way;
+  const double length = std::sqrt(squared(across));
+  return length > 0x1p-50 * std::sqrt(squared(way)) ? across * (radius / length) : Vec<3>{};
+}
+
+inline Vec<3> farthest_of_cylinder(std::span<const double> record, const Vec<3>& way) {
+  using namespace solid;
+  const Vec<3> axis = vector_at(record, 3) - vector_at(record, 0);
+  const Vec<3> on_rim = farthest_of_circle(axis, record[6], way);
+  return dot(axis, way) > 0 ? axis + on_rim : on_rim;
+}
+
+inline Vec<3> farthest_of_cone(std::span<const double> record, const Vec<3>& way) {
+  using namespace solid;
+  const Vec<3> axis = vector_at(record, 3) - vector_at(record, 0);
+  const Vec<3> on_rim = farthest_of_circle(axis, record[6], way);
+  return dot(axis - on_rim, way) > 0 ? axis : on_rim;
+}
+
+inline Vec<3> farthest_of_ellipsoid(std::span<const double> record, const Vec<3>& way) {
+  using namespace solid;
+  Vec<3> on_ball{};
+  for (std::size_t k = 0; k < 3; ++k) on_ball[k] = record[3 + k] * dot(vector_at(record, 6 + 3 * k), way);
+  const double length = std::sqrt(squared(on_ball));
+  Vec<3> at{};
+  if (length > 0)
+    for (std::size_t k = 0; k < 3; ++k) at = at + vector_at(record, 6 + 3 * k) * (record[3 + k] * on_ball[k] / length);
+  return at;
+}
+
+inline Vec<2> farthest_of_sector(std::span<const double> record, const Vec<2>& way) {
+  const double* const p = record.data();
+  const Vec<2> begin{p[2] - p[0], p[3] - p[1]}, end{p[4] - p[0], p[5] - p[1]};
+  if (const double length = std::hypot(way[0], way[1]); length > 0 && is_on_arc(p, way)) {
+    const double reach = arc_radius(p) / length;
+    return {way[0] * reach, way[1] * reach};
+  }
+  const double first = begin[0] * way[0] + begin[1] * way[1], last = end[0] * way[0] + end[1] * way[1];
+  if (first <= 0 && last <= 0) return {};
+  return first >= last ? begin : end;
+}
+
 // ---- One row for each curved kind of space, and of the plane ----
 
-inline constexpr std::array<SupportRow<3>, 0> kSpaceSupports{};
-inline constexpr std::array<SupportRow<2>, 0> kPlaneSupports{};
+inline constexpr std::array kSpaceSupports{
+    SupportRow<3>{ShapeKind::kCylinder, &farthest_of_cylinder},
+    SupportRow<3>{ShapeKind::kCone, &farthest_of_cone},
+    SupportRow<3>{ShapeKind::kEllipsoid, &farthest_of_ellipsoid},
+};
+inline constexpr std::array kPlaneSupports{
+    SupportRow<2>{ShapeKind::kSector, &farthest_of_sector},
+};
 
 template <std::size_t D>
-constexpr SupportFunction<D> support_of(ShapeKind kind) {
-  const auto find = [&](const auto& rows) -> SupportFunction<D> {
-    for (const SupportRow<D>& row : rows)
-      if (row.kind == kind) return row.support;
-    return nullptr;
-  };
+constexpr std::span<const SupportRow<D>> support_rows() {
   if constexpr (D == 2)
-    return find(kPlaneSupports);
+    return kPlaneSupports;
   else
-    return find(kSpaceSupports);
+    return kSpaceSupports;
+}
+
+// Null if a kind has none.
+template <std::size_t D>
+constexpr SupportFunction<D> support_of(ShapeKind kind) {
+  for (const SupportRow<D>& row : support_rows<D>())
+    if (row.kind == kind) return row.support;
+  return nullptr;
 }
 
 template <std::size_t D>
 inline constexpr std::uint32_t kCurvedKinds =
     kinds_that([](const ShapeTraits& row) { return row.core == CoreForm::kCurved && row.is_in(D); });
-static_assert(kCurvedKinds<2> == kinds_that([](const ShapeTraits& row) { return support_of<2>(row.kind) != nullptr; }),
-              "narrow/support.hpp: kPlaneSupports has a row for each curved kind");
-static_assert(kCurvedKinds<3> == kinds_that([](const ShapeTraits& row) { return support_of<3>(row.kind) != nullptr; }),
-              "narrow/support.hpp: kSpaceSupports has a row for each curved kind");
+// By the kinds of the rows: to a sanitizer, the address of a function is not known while compiling.
+template <std::size_t D>
+inline constexpr std::uint32_t kSupportedKinds = kinds_that([](const ShapeTraits& row) {
+  const auto rows = support_rows<D>();
+  return std::any_of(rows.begin(), rows.end(), [&](const SupportRow<D>& support) { return support.kind == row.kind; });
+});
+static_assert(kCurvedKinds<2> == kSupportedKinds<2>, "kPlaneSupports has a row for each curved kind");
+static_assert(kCurvedKinds<3> == kSupportedKinds<3>, "kSpaceSupports has a row for each curved kind");
 
 template <std::size_t D>
 constexpr bool is_curved(const ShapeView<D>& shape) {

@@ -34,6 +34,10 @@ enum class ShapeKind : std::uint8_t {
   kHull,         // number, origin[D], axes[D][D], lower[D], upper[D] in its own frame; Python keeps the geometry
   kMesh,         // the same
   kCustom,       // the same, and then any numbers of its own: a type of the user's, which Python tests
+  kCylinder,     // in space only: centres of its ends [D], which differ, radius
+  kCone,         // in space only: centre of its base [D], apex[D], which differ, radius of the base
+  kEllipsoid,    // in space only: centre[D], half[D], axes[D][D]
+  kSector,       // in the plane only: centre[D], both ends of its arc [D], counter-clockwise, half a turn at most
 };
 
 // What a shape is around, as far as its radius, the length in its record if there is one: what its pairs are tested by.
@@ -81,6 +85,14 @@ inline constexpr std::array kShapeTraits{
     ShapeTraits{.kind = ShapeKind::kHull, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
     ShapeTraits{.kind = ShapeKind::kMesh, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
     ShapeTraits{.kind = ShapeKind::kCustom, .has_axes = true, .is_open = true, .is_kept_elsewhere = true},
+    ShapeTraits{.kind = ShapeKind::kCylinder, .core = CoreForm::kCurved, .in_plane = false, .points = 2, .lengths = 1},
+    ShapeTraits{.kind = ShapeKind::kCone, .core = CoreForm::kCurved, .in_plane = false, .points = 2, .lengths = 1},
+    ShapeTraits{.kind = ShapeKind::kEllipsoid,
+                .core = CoreForm::kCurved,
+                .in_plane = false,
+                .has_halves = true,
+                .has_axes = true},
+    ShapeTraits{.kind = ShapeKind::kSector, .core = CoreForm::kCurved, .in_space = false, .points = 3},
 };
 inline constexpr std::size_t kShapeKinds = kShapeTraits.size();
 
@@ -309,6 +321,7 @@ ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<
     case ShapeKind::kSegment:
     case ShapeKind::kTriangle:
     case ShapeKind::kPolygon:
+    case ShapeKind::kSector:
       for (std::size_t k = 0; k < local.size(); k += D) pose.place(from + k, to + k);
       break;
     case ShapeKind::kBall:
@@ -316,6 +329,8 @@ ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<
       to[D] = from[D];
       break;
     case ShapeKind::kCapsule:
+    case ShapeKind::kCylinder:
+    case ShapeKind::kCone:
       pose.place(from, to);
       pose.place(from + D, to + D);
       to[2 * D] = from[2 * D];
@@ -331,10 +346,11 @@ ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<
       break;
     }
     case ShapeKind::kOrientedBox:
+    case ShapeKind::kEllipsoid:
       pose.place(from, to);
       std::copy_n(from + D, D, to + D);
       for (std::size_t axis = 0; axis < D; ++axis) pose.turn(from + (2 + axis) * D, to + (2 + axis) * D);
-      if (are_coordinate_axes<D>(to + 2 * D)) {
+      if (kind == ShapeKind::kOrientedBox && are_coordinate_axes<D>(to + 2 * D)) {
         write_parallel_box<D>(to);
         kind = ShapeKind::kBox;
       }
@@ -372,11 +388,15 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
     case ShapeKind::kSegment:
     case ShapeKind::kTriangle:
     case ShapeKind::kPolygon:
+    case ShapeKind::kSector:
       for (std::size_t at = 0; at < placed.size(); at += D) shift(at);
       return;
     case ShapeKind::kBox:
-    case ShapeKind::kCapsule: shift(D); [[fallthrough]];
+    case ShapeKind::kCapsule:
+    case ShapeKind::kCylinder:
+    case ShapeKind::kCone: shift(D); [[fallthrough]];
     case ShapeKind::kBall:
+    case ShapeKind::kEllipsoid:
     case ShapeKind::kOrientedBox: shift(0); return;
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
@@ -390,6 +410,37 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
       }
       return;
   }
+}
+
+// How far a disc around an axis, from one point to the next, reaches along each coordinate axis.
+template <std::size_t D>
+Vec<D> reaches_of_disc(const double* points, double radius) {
+  Vec<D> along;
+  for (std::size_t k = 0; k < D; ++k) along[k] = points[D + k] - points[k];
+  double most = 0, squared = 0;
+  for (const double x : along) most = std::max(most, std::abs(x));
+  Vec<D> reaches;
+  reaches.fill(radius);
+  if (most == 0) return reaches;  // rounding has left no axis
+  for (double& x : along) {
+    x /= most;  // so that no square is out of range
+    squared += x * x;
+  }
+  for (std::size_t k = 0; k < D; ++k) {
+    double across = 0;
+    for (std::size_t j = 0; j < D; ++j) across += j == k ? 0 : along[j] * along[j];
+    reaches[k] = radius * std::sqrt(across / squared);
+  }
+  return reaches;
+}
+
+// Of the record of a sector: the radius of its arc, and whether a direction, which is not 0, goes from its centre to
+// it.
+inline double arc_radius(const double* p) { return std::hypot(p[2] - p[0], p[3] - p[1]); }
+inline bool is_on_arc(const double* p, const Vec<2>& way) {
+  const Vec<2> begin{p[2] - p[0], p[3] - p[1]}, end{p[4] - p[0], p[5] - p[1]};
+  const bool is_between = begin[0] * way[1] - begin[1] * way[0] >= 0 && way[0] * end[1] - way[1] * end[0] >= 0;
+  return is_between && (way[0] * begin[0] + way[1] * begin[1] > 0 || way[0] * end[0] + way[1] * end[1] > 0);
 }
 
 // The bounding box of a shape; closed.
@@ -444,6 +495,39 @@ void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds, con
       }
       return;
     case ShapeKind::kOrientedBox: add_turned_box(p, p + D, p + 2 * D); return;
+    case ShapeKind::kCylinder:
+    case ShapeKind::kCone: {
+      const Vec<D> reaches = reaches_of_disc<D>(p, p[2 * D]);
+      for (std::size_t k = 0; k < D; ++k) {
+        bounds.add(p, k, reaches[k]);
+        bounds.add(p + D, k, shape.kind == ShapeKind::kCone ? 0 : reaches[k]);
+      }
+      return;
+    }
+    case ShapeKind::kEllipsoid:
+      for (std::size_t k = 0; k < D; ++k) {
+        double squared = 0;
+        for (std::size_t axis = 0; axis < D; ++axis) {
+          const double reach = p[(2 + axis) * D + k] * p[D + axis];
+          squared += reach * reach;
+        }
+        bounds.add(p, k, std::sqrt(squared));
+      }
+      return;
+    case ShapeKind::kSector:
+      add_corners(shape.record.size(), 0);
+      if constexpr (D == 2) {
+        for (std::size_t k = 0; k < D; ++k)
+          for (const double sign : {1.0, -1.0}) {
+            Vec<D> way{};
+            way[k] = sign;
+            if (!is_on_arc(p, way)) continue;
+            Vec<D> end{p[0], p[1]};
+            end[k] += sign * arc_radius(p);
+            bounds.add(end.data(), k, 0);
+          }
+      }
+      return;
     case ShapeKind::kCompound:
       for_each_part<D>(shape.record, [&](const ShapeView<D>& part) {
         add_bounds<D, HasSpare>(part, bounds);

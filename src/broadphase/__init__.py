@@ -20,7 +20,8 @@ Boxes that are kept, and queried
 Bodies that move, and events when they touch
     World, Actor, Budget
 Shapes
-    Circle, Rectangle, ConvexPolygon in the plane; Sphere, Box, ConvexHull, Mesh in space;
+    Circle, Rectangle, ConvexPolygon, Sector in the plane;
+    Sphere, Box, Cylinder, Cone, Ellipsoid, ConvexHull, Mesh in space;
     AABB, Point, Segment, Capsule, Triangle, Compound in both; CustomShape for types of your own
 Placed shapes, pair by pair
     Shapes, overlaps, overlapping_faces, contacts, distance, raycast, time_of_impact
@@ -107,12 +108,16 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         Capsule as Capsule,
         Circle as Circle,
         Compound as Compound,
+        Cone as Cone,
         ConvexHull as ConvexHull,
         ConvexPolygon as ConvexPolygon,
         CustomShape as CustomShape,
+        Cylinder as Cylinder,
+        Ellipsoid as Ellipsoid,
         Mesh as Mesh,
         Point as Point,
         Rectangle as Rectangle,
+        Sector as Sector,
         Segment as Segment,
         Shapes as Shapes,
         Sphere as Sphere,
@@ -136,8 +141,8 @@ _HOMES = {
     "robots": "Articulated Link Obstacles",
     "searches": "count_pairs iter_pairs pairs",
     "shapes": (
-        "AABB Box Capsule Circle Compound ConvexHull ConvexPolygon CustomShape Mesh Point Rectangle Segment Shapes "
-        "Sphere Triangle"
+        "AABB Box Capsule Circle Compound Cone ConvexHull ConvexPolygon CustomShape Cylinder Ellipsoid Mesh Point "
+        "Rectangle Sector Segment Shapes Sphere Triangle"
     ),
     "suppression": "iou nms soft_nms",
     "world": "Actor Budget World",

@@ -44,6 +44,13 @@ def test_shapes_are_where_an_independent_calculation_puts_them(dimension, name):
         elif name in ("Rectangle", "Box"):
             half = np.array([getattr(shape, size) for size in (("width", "height") if dimension == 2 else "xyz")]) / 2
             wanted = [middle, half, (outer @ inner).T]
+        elif name == "Ellipsoid":
+            wanted = [middle, shape.radii, (outer @ inner).T]
+        elif name == "Cone":
+            wanted = [place(shape.base), place(shape.apex), [shape.radius]]
+        elif name == "Sector":
+            ways = [(np.cos(half), np.sin(half)) for half in (-shape.angle / 2, shape.angle / 2)]
+            wanted = [middle, *(place(shape.radius * np.array(way)) for way in ways)]
         elif name == "Triangle":
             wanted = [place(corner) for corner in shape.corners]
         else:

@@ -3,6 +3,7 @@
 import numpy as np
 
 import broadphase as bp
+from broadphase.shapes.kinds import RECORDS
 from shape_cases import CLASSES, PARTS, Numbers, convex_corners, rotations, shape_of as shape_of_numbers
 
 WITHIN = [1e-30, 1e-6, 1.0, 1e6, 1e27]
@@ -164,7 +165,8 @@ def _check_distances(case, touch, check):
     gaps = bp.distance(a, b, pairs=case.same)
     check(np.isfinite(gaps))
     size = np.maximum(np.abs(a.boxes).max(axis=(1, 2)), np.abs(b.boxes).max(axis=(1, 2)))
-    close = np.where(size > 1e-40, 1e-14 * size, np.inf)  # below, nothing is promised
+    curved = [any(RECORDS[shape.kind].is_curved for shape in pair) for pair in case.pairs]
+    close = np.where(size > 1e-40, np.where(curved, 1e-12, 1e-14) * size, np.inf)  # below, nothing is promised
     check(~touch | (gaps <= close))
     check(touch | (gaps >= -close))
 

@@ -41,6 +41,10 @@ class Numbers:
     def place(self):
         return self.places(1)[0]
 
+    def angle(self):
+        """An angle of half a turn at most."""
+        return self.rng.uniform(0, np.pi)
+
     def moved(self):
         """Where a shape with a centre is."""
         return {"offset": self.place()}
@@ -83,6 +87,9 @@ class Rows(Numbers):
     def places(self, count):
         return self.rng.normal(size=(self.n, count, self.d))
 
+    def angle(self):
+        return self.rng.uniform(0, np.pi, self.n)
+
     def turned(self):
         return {"rotation": rotations(self.rng, self.d, self.n)}
 
@@ -102,6 +109,10 @@ ARGUMENTS = {
     "ConvexPolygon": lambda n: {"corners": n.convex(), **n.placed()},
     "Segment": lambda n: {"start": n.place(), "end": n.place(), **n.placed()},
     "Capsule": lambda n: {"start": n.place(), "end": n.place(), "radius": n.sizes(1)[0], **n.placed()},
+    "Cylinder": lambda n: {"start": n.place(), "end": n.place(), "radius": n.sizes(1)[0], **n.placed()},
+    "Cone": lambda n: {"base": n.place(), "apex": n.place(), "radius": n.sizes(1)[0], **n.placed()},
+    "Ellipsoid": lambda n: {"radii": n.size(), **n.placed()},
+    "Sector": lambda n: {"radius": n.sizes(1)[0], "angle": n.angle(), **n.placed()},
     "Compound": lambda n: {"parts": n.parts(), **n.placed()},
     "ConvexHull": lambda n: {"points": n.places(8), **n.placed()},
     "Mesh": lambda n: {"vertices": n.places(5), "faces": [[0, 1, 2], [2, 3, 4]], **n.placed()},

@@ -41,7 +41,8 @@ def cycle(world, rng):
 def meet_all(world, rng):
     """Let bodies of all types of shapes touch each other, and remove them."""
     shapes = one_of_each(world.dim, Numbers(rng, world.dim))
-    rows = world.add_many(shapes, rng.uniform(-0.1, 0.1, (len(shapes), world.dim)))
+    middles = bp.Shapes(shapes, np.zeros((len(shapes), world.dim))).boxes.mean(axis=1)
+    rows = world.add_many(shapes, rng.uniform(-0.1, 0.1, middles.shape) - middles)
     contacts = world.step(0.1).contacts
     assert len(contacts.pairs)
     world.remove(rows)

@@ -40,9 +40,9 @@ CORNERS_OF_CYLINDER = 20
 class Form(NamedTuple):
     """The geometry of a piece before it is scaled, rotated and moved.
 
-    `name` is "dot", "line", "disc", "box", "ball", "cylinder", or "" for the geometry of a single shape. `vertices` has
-    shape (v, d), in the plane in order around the outline; `faces` the shape (f, 3): triangles, counter-clockwise seen
-    from outside, none in the plane and for dots and lines.
+    `name` is "dot", "line", "disc", "box", "ball", "cylinder", "cone", "plate", or "" for the geometry of a single
+    shape. `vertices` has shape (v, d), in the plane in order around the outline; `faces` the shape (f, 3): triangles,
+    counter-clockwise seen from outside, none in the plane and for dots and lines.
     """
 
     name: str
@@ -223,9 +223,9 @@ _NO_FACES = np.empty((0, 3), np.int32)
 
 
 def unit_form(name: str, dim: int) -> Form:
-    """Make a form of radius, half size or length 1: boxes and balls around the origin, lines and cylinders from it on.
+    """Make a form of radius, half size or length 1: boxes and balls around the origin, all others from it on.
 
-    Lines go along the first axis, cylinders along the third, without ends.
+    Lines go along the first axis, cylinders and cones along the third, without the plates at their ends.
 
     >>> unit_form("box", 2).vertices.tolist()
     [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
@@ -239,7 +239,20 @@ def unit_form(name: str, dim: int) -> Form:
         return Form(name, corners, _NO_FACES)
     if name == "box":
         return Form(name, 2.0 * _CORNERS[3] - 1.0, np.array(QUADS[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3), np.int32))
-    return ball() if name == "ball" else _cylinder()
+    if name == "ball":
+        return ball()
+    here = np.arange(CORNERS_OF_CYLINDER)
+    there = np.roll(here, -1)
+    ring = np.concatenate([_ring(CORNERS_OF_CYLINDER), np.zeros((CORNERS_OF_CYLINDER, 1))], axis=1)
+    if name == "plate":
+        return Form(name, ring, fan(CORNERS_OF_CYLINDER))
+    if name == "cone":
+        sides = np.stack([here, there, np.full_like(here, CORNERS_OF_CYLINDER)], axis=1)
+        return Form(name, np.append(ring, [[0.0, 0.0, 1.0]], axis=0), sides.astype(np.int32))
+    top = ring + np.array([0.0, 0.0, 1.0])
+    below = np.stack([here, there, there + CORNERS_OF_CYLINDER], axis=1)
+    above = np.stack([here, there + CORNERS_OF_CYLINDER, here + CORNERS_OF_CYLINDER], axis=1)
+    return Form(name, np.concatenate([ring, top]), np.concatenate([below, above]).astype(np.int32))
 
 
 def fan(corners: int) -> Faces:
@@ -294,11 +307,3 @@ def ball(refinements: int = 2) -> Form:
         vertices = np.concatenate([vertices, vertices[edges].mean(axis=1)])
         vertices /= np.linalg.norm(vertices, axis=1, keepdims=True)
     return Form("ball", vertices, faces.astype(np.int32))
-
-
-def _cylinder() -> Form:
-    ring = _ring(CORNERS_OF_CYLINDER)
-    ends = [np.concatenate([ring, np.full((len(ring), 1), height)], axis=1) for height in (0.0, 1.0)]
-    here, there = np.arange(len(ring)), np.roll(np.arange(len(ring)), -1)
-    below, above = np.stack([here, there, there + len(ring)]), np.stack([here, there + len(ring), here + len(ring)])
-    return Form("cylinder", np.concatenate(ends), np.concatenate([below.T, above.T]).astype(np.int32))

@@ -204,14 +204,11 @@ class Recording:
                 shown["bodies/points"] = rerun.Points3D(anchors, colors=look)
             elif form.name == "line":
                 shown["bodies/lines"] = rerun.LineStrips3D(list(pieces.vertices(form, which)), colors=look)
-            elif form.name == "ball":
-                shown["bodies/balls"] = rerun.Ellipsoids3D(
-                    centers=anchors, half_sizes=sizes, colors=look, fill_mode=SOLID
-                )
-            elif form.name == "box":
+            elif form.name in ("ball", "box"):
                 turns = pieces.matrices[which] / np.where(sizes > 0, sizes, 1.0)[:, np.newaxis]
                 quaternions = np.roll(quaternions_of(turns), -1, axis=1)  # Rerun has them as (x, y, z, w)
-                shown["bodies/boxes"] = rerun.Boxes3D(
+                name, solids = ("balls", rerun.Ellipsoids3D) if form.name == "ball" else ("boxes", rerun.Boxes3D)
+                shown[f"bodies/{name}"] = solids(
                     centers=anchors, half_sizes=sizes, quaternions=quaternions, colors=look, fill_mode=SOLID
                 )
             else:

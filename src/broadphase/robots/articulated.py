@@ -188,8 +188,7 @@ class Articulated:
 
         Notes
         -----
-        A cylinder becomes a prism of 64 sides around it, which sticks out by 0.12 % of the radius at most. A bound of a
-        limit that is missing is 0, as the format says; bounds in reverse order are put in order.
+        A bound of a limit that is missing is 0, as the format says; bounds in reverse order are put in order.
 
         Meshes are looked for beside the file and in the folders above it; those of ``package://name/path`` as
         ``name/path`` and then as ``path``. Declared entities are refused, and xacro files: expand these first.
@@ -248,10 +247,8 @@ class Articulated:
         Notes
         -----
         As in MuJoCo, meshes are their convex hulls, geometries whose masks are both 0 touch nothing and are left out,
-        and the geometries of the world are a link. Cylinders become prisms of 64 sides around them, which stick out by
-        0.12 % of the radius at most; ellipsoids hulls around them, by 0.46 % of the half size at most; planes hulls of
-        2 km below them. Margins and gaps are ignored: what collides is what touches. Geometries that never move
-        relative to each other are not compared.
+        and the geometries of the world are a link. Planes are hulls of 2 km below them. Margins and gaps are ignored:
+        what collides is what touches. Geometries that never move relative to each other are not compared.
 
         Examples
         --------

@@ -14,8 +14,7 @@ from broadphase.errors import clipped, quoted
 from broadphase.extras import import_extra
 from broadphase.robots.link import Link
 from broadphase.robots.model_files import file_of, naming_file
-from broadphase.robots.solids import cylinder, ellipsoid
-from broadphase.shapes import Box, Capsule, ConvexHull, Shape, Sphere
+from broadphase.shapes import Box, Capsule, ConvexHull, Cylinder, Ellipsoid, Shape, Sphere
 from broadphase.shapes.turning import as_matrices
 
 if TYPE_CHECKING:
@@ -193,9 +192,9 @@ def _shape(mujoco: Any, model: Any, geom: int) -> Shape:
         if kind == kinds.mjGEOM_CAPSULE:
             return Capsule((0, 0, -size[1]), (0, 0, size[1]), size[0], **where)
         if kind == kinds.mjGEOM_CYLINDER:
-            return cylinder(size[0], 2 * size[1], **where)
+            return Cylinder((0, 0, -size[1]), (0, 0, size[1]), size[0], **where)
         if kind == kinds.mjGEOM_ELLIPSOID:
-            return ellipsoid(size, **where)
+            return Ellipsoid(size, **where)
         if kind == kinds.mjGEOM_MESH:
             return ConvexHull(_hull_points(model, int(model.geom_dataid[geom])), **where)
         if kind == kinds.mjGEOM_PLANE:  # its top is at 0 without a rounding, which the middle of a box is not

@@ -16,8 +16,7 @@ from broadphase.files import files_beside
 from broadphase.mesh_formats import PARSED, LeftOut, joined, parse_nodes
 from broadphase.robots.link import JOINTS, Joint, Link
 from broadphase.robots.model_files import Element, file_of, naming_file, read_xml
-from broadphase.robots.solids import cylinder
-from broadphase.shapes import Box, ConvexHull, Mesh, Shape, Sphere
+from broadphase.shapes import Box, ConvexHull, Cylinder, Mesh, Shape, Sphere
 from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
@@ -144,7 +143,8 @@ def _shape(collision: Element, where: str, find: Find, hulls: bool) -> Shape:
         if kind == "sphere":
             return Sphere(*sizes, offset=offset)
         if kind == "cylinder":
-            return cylinder(*sizes, offset=offset, rotation=rotation)
+            radius, length = sizes
+            return Cylinder((0, 0, -length / 2), (0, 0, length / 2), radius, offset=offset, rotation=rotation)
         vertices, faces = _mesh(find(name))
         vertices = vertices * scale
         if hulls:

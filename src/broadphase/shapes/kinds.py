@@ -33,6 +33,10 @@ class ShapeKind(IntEnum):
     HULL = 9
     MESH = 10
     CUSTOM = 11
+    CYLINDER = 12
+    CONE = 13
+    ELLIPSOID = 14
+    SECTOR = 15
 
 
 class RecordRow(NamedTuple):
@@ -85,6 +89,10 @@ RECORDS = MappingProxyType(
         ShapeKind.HULL: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
         ShapeKind.MESH: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
         ShapeKind.CUSTOM: RecordRow(has_axes=True, is_open=True, is_kept_elsewhere=True),
+        ShapeKind.CYLINDER: RecordRow((3,), points=2, lengths=1, is_curved=True),
+        ShapeKind.CONE: RecordRow((3,), points=2, lengths=1, is_curved=True),
+        ShapeKind.ELLIPSOID: RecordRow((3,), has_halves=True, has_axes=True, is_curved=True),
+        ShapeKind.SECTOR: RecordRow((2,), points=3, is_curved=True),
     }
 )
 """One row for each kind."""

@@ -14,9 +14,13 @@ from broadphase.shapes.simple import (
     Box,
     Capsule,
     Circle,
+    Cone,
     ConvexPolygon,
+    Cylinder,
+    Ellipsoid,
     Point,
     Rectangle,
+    Sector,
     Segment,
     Sphere,
     Triangle,
@@ -142,14 +146,49 @@ def _capsules(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
     along = end - start
     if dim == 2:
         return [Outlines([_capsule(*each) for each in zip(along, radii.tolist(), strict=True)], start)]
-    round_ends = radii[:, None, None] * np.eye(3)
+    round_ends, side = radii[:, None, None] * np.eye(3), Drawn("cylinder", start, _about_axis(numbers))
+    return [Drawn("ball", start, round_ends), Drawn("ball", end, round_ends), side]
+
+
+def _cylinders(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
+    start, end, about = numbers[:, :3], numbers[:, 3:6], _about_axis(numbers)
+    return [
+        Drawn("cylinder", start, about),
+        Drawn("plate", start, about * [1.0, -1.0, -1.0]),
+        Drawn("plate", end, about),
+    ]
+
+
+def _cones(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
+    base, about = numbers[:, :3], _about_axis(numbers)
+    return [Drawn("cone", base, about), Drawn("plate", base, about * [1.0, -1.0, -1.0])]
+
+
+def _about_axis(numbers: Floats) -> Floats:
+    """Make the matrices that take the z axis to axes, from one point to the next, and unit circles to their radii."""
+    along = numbers[:, 3:6] - numbers[:, :3]
     length = np.linalg.norm(along, axis=1, keepdims=True)
     ahead = along / np.where(length > 0, length, 1.0)
     across = np.cross(ahead, np.eye(3)[np.abs(ahead).argmin(axis=1)])
     width = np.linalg.norm(across, axis=1, keepdims=True)
-    across *= radii[:, np.newaxis] / np.where(width > 0, width, 1.0)
-    side = Drawn("cylinder", start, np.stack([across, np.cross(ahead, across), along], axis=2))
-    return [Drawn("ball", start, round_ends), Drawn("ball", end, round_ends), side]
+    across *= numbers[:, 6:7] / np.where(width > 0, width, 1.0)
+    return np.stack([across, np.cross(ahead, across), along], axis=2)
+
+
+def _ellipsoids(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
+    axes = np.swapaxes(numbers[:, 6:].reshape(-1, 3, 3), 1, 2)
+    return [Drawn("ball", numbers[:, :3], axes * numbers[:, np.newaxis, 3:6])]
+
+
+def _sectors(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
+    tips = numbers[:, :2]
+    outlines = []
+    for begin, end in (numbers[:, 2:].reshape(-1, 2, 2) - tips[:, np.newaxis]).tolist():
+        first, last = np.arctan2(begin[1], begin[0]), np.arctan2(end[1], end[0])
+        angles = first + np.linspace(0.0, (last - first) % (2 * np.pi), CORNERS_OF_CAPSULE)
+        arc = np.hypot(*begin) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        outlines.append(np.concatenate([np.zeros((1, 2)), arc]))
+    return [Outlines(outlines, tips)]
 
 
 def _capsule(along: Floats, radius: float) -> Floats:
@@ -185,6 +224,19 @@ def _oriented_box(rotates: Any) -> Callable[[Floats, int], Shape]:
     return make
 
 
+def _ellipsoid(numbers: Floats, dim: int) -> Shape:
+    return Ellipsoid(numbers[3:6], offset=unless_zero(numbers[:3]), rotation=rotation_of(numbers[6:], dim))
+
+
+def _sector(numbers: Floats, dim: int) -> Shape:
+    tip = numbers[:2]
+    begin, end = numbers[2:4] - tip, numbers[4:] - tip
+    angle = np.arctan2(begin[0] * end[1] - begin[1] * end[0], begin @ end) % (2 * np.pi)
+    along = np.array([end[1] - begin[1], begin[0] - end[0]]) + begin + end  # across and along the chord: one may be 0
+    rotation = np.arctan2(along[1], along[0])
+    return Sector(np.hypot(*begin), min(angle, np.pi), offset=unless_zero(tip), rotation=rotation or None)
+
+
 TYPES = (
     ShapeType(
         Point, (2, 3), lambda numbers, dim: Point(offset=unless_zero(numbers)), _dots, keys={}, rotates=False
@@ -205,6 +257,16 @@ TYPES = (
         Capsule, (2, 3), lambda numbers, dim: Capsule(numbers[:dim], numbers[dim:-1], numbers[-1]), _capsules,
         keys={"start": "vector", "end": "vector", "radius": "length"}, solid="capsule",
     ),
+    ShapeType(
+        Cylinder, (3,), lambda numbers, _: Cylinder(numbers[:3], numbers[3:6], numbers[6]), _cylinders,
+        keys={"start": "vector", "end": "vector", "radius": "length"}, solid="capsule",
+    ),
+    ShapeType(
+        Cone, (3,), lambda numbers, _: Cone(numbers[:3], numbers[3:6], numbers[6]), _cones,
+        keys={"base": "vector", "apex": "vector", "radius": "length"}, solid="capsule",
+    ),
+    ShapeType(Ellipsoid, (3,), _ellipsoid, _ellipsoids, keys={"radii": "vector"}, solid="ball"),
+    ShapeType(Sector, (2,), _sector, _sectors, keys={"radius": "length", "angle": "length"}),
     ShapeType(
         Rectangle, (2,), _oriented_box(Rectangle), _oriented_boxes, keys={"width": "length", "height": "length"}
     ),

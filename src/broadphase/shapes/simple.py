@@ -1,4 +1,4 @@
-"""The simple shapes: points, segments, balls, capsules, boxes, triangles, convex polygons."""
+"""The simple shapes: points, segments, balls, capsules, cylinders, cones, ellipsoids, boxes, triangles, polygons ..."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["AABB", "Box", "Capsule", "Circle", "ConvexPolygon", "Point", "Rectangle", "Segment", "Sphere", "Triangle"]
+__all__ = [
+    "AABB", "Box", "Capsule", "Circle", "Cone", "ConvexPolygon", "Cylinder", "Ellipsoid", "Point", "Rectangle",
+    "Sector", "Segment", "Sphere", "Triangle",
+]  # fmt: skip
 
 # Corners that were computed, such as those of a rotated polygon, may bend inwards by this much.
 _BEND = 1e-9  # radians
@@ -167,6 +170,187 @@ class Capsule(Shape):
         self._place(own["start"].rows.shape[1], side_by_side(own), own, offset, rotation)
 
 
+class Cylinder(Shape):
+    """All points within a radius of an axis, between two flat ends, in space.
+
+    Parameters
+    ----------
+    start, end : array_like, shape (3,) or (n, 3)
+        Centers of its ends, relative to the actor. They may not coincide.
+    radius : array_like, one number or (n,)
+        At least 0.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
+
+    See Also
+    --------
+    Capsule : One with round ends, which is faster.
+
+    Notes
+    -----
+    Distances from it are true to a billionth of the size of the larger shape.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> drum = bp.Cylinder((0, 0, 0), (0, 0, 2), 0.5)
+    >>> bp.distance(drum, bp.Box(1, 1, 1, offset=(0, 0, 4)))
+    1.5
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.CYLINDER
+    start: Floats = parameter("start", "Center of the first end, shape (3,), or (n, 3) for many.")
+    end: Floats = parameter("end", "Center of the second end, shape (3,), or (n, 3) for many.")
+    radius: Any = parameter("radius", "The radius, or the radii of many, shape (n,).")
+
+    def __init__(
+        self,
+        start: ArrayLike,
+        end: ArrayLike,
+        radius: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
+        own = {"start": as_vectors(start, "start", 3), "end": as_vectors(end, "end", 3)}
+        _require_axis("start", "end", own)
+        own["radius"] = as_sizes(radius, "radius")
+        self._place(3, side_by_side(own), own, offset, rotation)
+
+
+class Cone(Shape):
+    """A circular cone: all points between the disc at its base and its apex, in space.
+
+    Parameters
+    ----------
+    base, apex : array_like, shape (3,) or (n, 3)
+        The center of its base, and its tip, relative to the actor. They may not coincide.
+    radius : array_like, one number or (n,)
+        That of the base; at least 0.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
+
+    Notes
+    -----
+    Distances from it are true to a billionth of the size of the larger shape.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> hat = bp.Cone((0, 0, 0), (0, 0, 2), 0.5)
+    >>> bp.distance(hat, bp.Point(offset=(0, 0, 5)))
+    3.0
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.CONE
+    base: Floats = parameter("base", "Center of the base, shape (3,), or (n, 3) for many.")
+    apex: Floats = parameter("apex", "The tip, shape (3,), or (n, 3) for many.")
+    radius: Any = parameter("radius", "The radius of the base, or the radii of many, shape (n,).")
+
+    def __init__(
+        self,
+        base: ArrayLike,
+        apex: ArrayLike,
+        radius: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
+        own = {"base": as_vectors(base, "base", 3), "apex": as_vectors(apex, "apex", 3)}
+        _require_axis("base", "apex", own)
+        own["radius"] = as_sizes(radius, "radius")
+        self._place(3, side_by_side(own), own, offset, rotation)
+
+
+class Ellipsoid(Shape):
+    """An ellipsoid, in space.
+
+    Parameters
+    ----------
+    radii : array_like, shape (3,) or (n, 3)
+        How far it reaches from its center along the axes while it is not rotated; at least 0. MuJoCo's sizes of one.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors.
+
+    Notes
+    -----
+    Distances from it are true to a billionth of the size of the larger shape.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> egg = bp.Ellipsoid((1, 1, 2))
+    >>> bp.distance(egg, bp.Point(offset=(0, 0, 5)))
+    3.0
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.ELLIPSOID
+    radii: Floats = parameter("radii", "How far it reaches along its axes, shape (3,), or (n, 3) for many.")
+
+    def __init__(self, radii: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None) -> None:
+        given = as_vectors(radii, "radii", 3)
+        _require_sizes(given, "radii")
+        own = {"radii": given}
+        self._place(3, _oriented_records(given.rows), own, offset, rotation)
+
+
+class Sector(Shape):
+    """A sector of a disc, in the plane: what an eye or a radar sees, from its center.
+
+    Parameters
+    ----------
+    radius : array_like, one number or (n,)
+        At least 0.
+    angle : array_like, one number or (n,)
+        Between its two straight sides, in radians: at least 0 and at most pi. Of a wider one, make a `Compound` of two.
+    offset : array_like, shape (2,) or (n, 2), optional
+        Of its center, which is its tip. As in `Shape`, and so are errors.
+    rotation : array_like, one number or (n,), optional
+        Where it looks: along the x axis by default.
+
+    Notes
+    -----
+    Distances from it are true to a billionth of the size of the larger shape.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> import numpy as np
+    >>> sight = bp.Sector(10, np.pi / 2)
+    >>> [bp.overlaps(sight, bp.Point(offset=place)) for place in ((8, 3), (3, 8))]
+    [True, False]
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.SECTOR
+    radius: Any = parameter("radius", "The radius, or the radii of many, shape (n,).")
+    angle: Any = parameter("angle", "The angle between its sides, or the angles of many, shape (n,).")
+
+    def __init__(
+        self,
+        radius: ArrayLike,
+        angle: ArrayLike,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
+        own = {"radius": as_sizes(radius, "radius"), "angle": as_sizes(angle, "angle")}
+        angles = own["angle"].rows
+        if (angles > np.pi).any():
+            row = int(np.argmax(angles > np.pi))
+            fault = f"is {angles[row]}, which is more than pi: a Compound of two sectors makes a wider one"
+            require_rows(angles <= np.pi, "angle", own["angle"], fault)
+        numbers = side_by_side(own)
+        half = numbers[:, 1] / 2
+        across, along = numbers[:, 0] * np.sin(half), numbers[:, 0] * np.cos(half)
+        along[numbers[:, 1] == np.pi] = 0.0
+        tip = np.zeros_like(along)
+        self._place(2, np.stack([tip, tip, along, -across, along, across], axis=1), own, offset, rotation)
+
+
 class AABB(Shape):
     """An axis-aligned box, in the plane or in space: it never rotates, whatever its actor does.
 
@@ -204,7 +388,7 @@ class AABB(Shape):
             given = Parameter(side_by_side(own), all(one.single for one in own.values()))
         else:
             given = as_vectors(size, "size")
-            _require_sizes(given)
+            _require_sizes(given, "size")
         half = given.rows / 2
         self._place(half.shape[1], np.concatenate([np.zeros_like(half), half], axis=1), {"size": given}, offset, None)
 
@@ -246,7 +430,7 @@ class Rectangle(Shape):
         rotation: ArrayLike | None = None,
     ) -> None:
         own = _sizes({"width": width, "height": height})
-        self._place(2, _oriented_records(own), own, offset, rotation)
+        self._place(2, _oriented_records(side_by_side(own) / 2), own, offset, rotation)
 
 
 class Box(Shape):
@@ -286,7 +470,7 @@ class Box(Shape):
         rotation: ArrayLike | None = None,
     ) -> None:
         own = _sizes({"x": x, "y": y, "z": z})
-        self._place(3, _oriented_records(own), own, offset, rotation)
+        self._place(3, _oriented_records(side_by_side(own) / 2), own, offset, rotation)
 
 
 class Triangle(Shape):
@@ -373,9 +557,8 @@ def _ends(start: Any, end: Any) -> dict[str, Parameter]:
     return {"start": begin, "end": as_vectors(end, "end", begin.rows.shape[1])}
 
 
-def _oriented_records(sizes: dict[str, Parameter]) -> Floats:
-    """Make the local records of boxes that rotate: center, half sizes, axes."""
-    half = side_by_side(sizes) / 2
+def _oriented_records(half: Floats) -> Floats:
+    """Make the local records of what rotates about its center: center, half sizes, axes."""
     count, dim = half.shape
     axes = np.broadcast_to(np.eye(dim).ravel(), (count, dim**2))
     return np.concatenate([np.zeros_like(half), half, axes], axis=1)
@@ -389,17 +572,23 @@ def _sizes(by_axis: dict[str, Any]) -> dict[str, Parameter]:
     if np.ndim(first) == 0:
         raise TypeError(f"needs {' and '.join(by_axis)}, or one array of {len(by_axis)} sizes")
     given = as_vectors(first, "size", len(by_axis))
-    _require_sizes(given)
+    _require_sizes(given, "size")
     columns = zip(by_axis, np.ascontiguousarray(given.rows.T), strict=True)
     return {name: Parameter(column, given.single) for name, column in columns}
 
 
-def _require_sizes(given: Parameter) -> None:
+def _require_axis(start: str, end: str, own: dict[str, Parameter]) -> None:
+    """Check that the ends of an axis differ."""
+    differ = (own[start].rows != own[end].rows).any(axis=1)
+    require_rows(differ, end, own[end if len(own[end].rows) == len(differ) else start], f"is {start}: it has no axis")
+
+
+def _require_sizes(given: Parameter, name: str) -> None:
     negative = given.rows < 0
     if negative.any():
         row = int(negative.any(axis=1).argmax())
         fault = f"has {given.rows[row][negative[row]][0]}, which is negative"
-        require_rows(~negative.any(axis=1), "size", given, fault)
+        require_rows(~negative.any(axis=1), name, given, fault)
 
 
 def _counter_clockwise(given: Parameter) -> Floats:
