@@ -13,6 +13,7 @@ from broadphase.arguments import as_flag, as_length
 from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import custom
+from broadphase.narrow.row_pairs import distances
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
 from broadphase.searches import pairs as box_pairs
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
     Parts: TypeAlias = Shapes | Iterable[Any]
 
-__all__ = ["Clearances", "Solids", "as_placed", "clearances", "measure", "pairs_within", "solids_of"]
+__all__ = [
+    "Clearances", "Solids", "as_placed", "clearances", "measure", "pairs_within", "solid_distances", "solids_of",
+]  # fmt: skip
 
-MEETS, HOLDS_SECOND, HELD_BY_SECOND = 1, 2, 3  # relations, as the core numbers them; 0: apart
+APART, MEETS, HOLDS_SECOND, HELD_BY_SECOND = range(4)  # relations, as the core numbers them
 
 
 @shown
@@ -235,6 +238,24 @@ def measure(
     inside = (relations == HOLDS_SECOND).astype(np.int8) - (relations == HELD_BY_SECOND).astype(np.int8)
     are_solid = np.stack([first.are_solid[pairs[:, 0]], second.are_solid[pairs[:, 1]]], axis=1)
     return Clearances(pairs, gaps[kept], points[kept] + 0.0, inside, are_solid), relations
+
+
+def solid_distances(shapes: Shapes, other: Shapes, pairs: Rows, limit: float, workers: int) -> Floats:
+    """Compute the signed distances of pairs; of what is inside a closed mesh, minus its distance from the surface."""
+    first = Solids(shapes, "shapes", True, workers)
+    second = first if other is shapes else Solids(other, "other", True, workers)
+    for one, name, rows in ((first, "shapes", pairs[:, 0]), (second, "other", pairs[:, 1])):
+        if not (are_solid := one.are_solid[rows]).all():
+            row = int(rows[np.argmin(are_solid)])
+            raise ValueError(f"solid: row {row} of {name} is a mesh that is not closed, so that it has no inside")
+    columns = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    found: Any = _native.mesh_clearances(*first.native, *second.native, *columns, limit, workers)
+    gaps: Floats
+    gaps, _, relations = found
+    inside = np.flatnonzero(relations != APART)
+    depths = distances(shapes, other, columns[0][inside], columns[1][inside], workers=workers)  # without a limit
+    gaps[inside] = 0.0 - np.abs(depths)
+    return gaps
 
 
 def as_placed(given: Any, name: str) -> Shapes:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 
-from broadphase.arguments import as_array, as_length, as_whole
+from broadphase.arguments import as_array, as_flag, as_length, as_whole
 from broadphase.boxes import as_numbers
 from broadphase.errors import quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import row_pairs
+from broadphase.narrow.clearance import solid_distances
 from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
 from broadphase.searches import pairs as box_pairs
 from broadphase.shapes import Shape, Shapes
@@ -164,12 +165,20 @@ def overlapping_faces(
 
 @overload
 def distance(
-    shapes: Placed, other: Placed | None = None, *, pairs: ArrayLike, max_distance: float = np.inf, workers: int = 1
+    shapes: Placed,
+    other: Placed | None = None,
+    *,
+    pairs: ArrayLike,
+    max_distance: float = np.inf,
+    solid: bool = False,
+    workers: int = 1,
 ) -> Floats: ...
 
 
 @overload
-def distance(shapes: Placed, other: Placed, *, max_distance: float = np.inf, workers: int = 1) -> Any: ...
+def distance(
+    shapes: Placed, other: Placed, *, max_distance: float = np.inf, solid: bool = False, workers: int = 1
+) -> Any: ...
 
 
 def distance(
@@ -178,6 +187,7 @@ def distance(
     *,
     pairs: ArrayLike | None = None,
     max_distance: float = np.inf,
+    solid: bool = False,
     workers: int = 1,
 ) -> Any:
     """Compute the signed distances of pairs of shapes, or the distance of two.
@@ -190,6 +200,9 @@ def distance(
         As in `overlaps`. Default: None, row by row of `shapes` and `other`; a set of one row is for all of the other.
     max_distance : float
         Pairs that are farther apart have infinite distance: pairs of meshes are left as soon as that is certain.
+    solid : bool
+        Meshes contain what is inside them: where that is wholly inside, the result is minus its distance from the
+        surface. All of them must be closed (`Mesh.is_watertight`).
     workers : int
         Threads to use for pairs with a hull or a mesh; -1 for one per core. Does not change the result.
 
@@ -198,12 +211,13 @@ def distance(
     ndarray, shape (m,), float64; of two single shapes float
         Above 0, the distance between the two; 0 if they only touch; below 0, minus the penetration depth: the length
         of the shortest motion that separates them. For compounds, of the closest or deepest two parts. A mesh is its
-        triangles alone: the depth is that of the deepest two, and what is wholly inside a mesh is above 0. A new array.
+        triangles alone: the depth is that of the deepest two, and what is wholly inside a mesh is above 0, unless it is
+        `solid`. A new array.
 
     Raises
     ------
     ValueError, TypeError
-        As `overlaps`; `max_distance` below 0 or NaN.
+        As `overlaps`; `max_distance` below 0 or NaN; `solid` with a mesh that is open: names its row.
 
     Notes
     -----
@@ -223,7 +237,12 @@ def distance(
     """
     first, second = _placed(shapes, other)
     limit, workers = as_length(max_distance, "max_distance", finite=False), worker_count(workers)
-    if _are_one(first, second, other, pairs):
+    are_one = _are_one(first, second, other, pairs)
+    if as_flag(solid, "solid") and first.dim == 3:
+        which = _ONE_PAIR if are_one else _given_pairs("distance", pairs, first, second, other)
+        found = solid_distances(first, second, which, limit, workers)
+        return float(found[0]) if are_one else found
+    if are_one:
         return row_pairs.distance_of_two(first, second, limit)
     which = _given_pairs("distance", pairs, first, second, other)
     return row_pairs.distances(first, second, *_columns(which), max_distance=limit, workers=workers)
