@@ -98,6 +98,8 @@ RESULTS = {
     "PaddedHits": lambda: bp.BVH(BOXES).raycast_all([[-1, 0.5]], [[1, 0]]).padded(2),
     "PaddedResult": lambda: bp.BVH(BOXES).query(BOXES).padded(2),
     "Poses": lambda: arm().poses([[1.0]]),
+    "Collisions": lambda: arm().collides([[0.5], [9.0]], pairs=True),
+    "NearestParts": lambda: arm().clearance([[0.5], [9.0]], points=True),
     "QueryResult": lambda: bp.BVH(BOXES).query(BOXES),
     "RayHits": lambda: bp.BVH(BOXES).raycast([[-1, 0.5]], [[1, 0]]),
     "RayHitsAll": lambda: bp.BVH(BOXES).raycast_all([[-1, 0.5]], [[1, 0]]),

@@ -224,6 +224,26 @@ def balls(names):
     return "".join(LINK.format(name, BALL) for name in names)
 
 
+def test_urdf_neighbors_may_touch_unless_told_otherwise(tmp_path):
+    path = tmp_path / "chain.urdf"
+    ball = '<link name="{}"><collision><geometry><sphere radius="1"/></geometry></collision></link>'
+    hinge = (
+        '<joint name="{0}{1}" type="continuous"><parent link="{0}"/><child link="{1}"/><axis xyz="0 0 1"/>'
+        '<origin xyz="1.5 0 0"/></joint>'
+    )
+    path.write_text(
+        f'<robot name="r">{"".join(map(ball.format, "abc"))}{hinge.format("a", "b")}{hinge.format("b", "c")}</robot>'
+    )
+    assert bp.Articulated.from_urdf(path).pairs.tolist() == [[0, 2]]
+    every = bp.Articulated.from_urdf(path, neighbors=False)
+    assert sorted(every.pairs.tolist()) == [[0, 1], [0, 2], [1, 2]]
+    assert [bp.Articulated.from_urdf(path, neighbors=flag).collides([0, 0]) for flag in (True, False)] == [False, True]
+    some = bp.Articulated.from_urdf(path, neighbors=False, allowed=[("a", "b")])
+    assert sorted(some.pairs.tolist()) == [[0, 2], [1, 2]]
+    with pytest.raises(TypeError, match="neighbors must be True or False, not 'no'"):
+        bp.Articulated.from_urdf(path, neighbors="no")
+
+
 def test_urdf_mimics_of_mimics_follow_the_first_joint(tmp_path):
     mimic = '<mimic joint="{}" multiplier="{}" offset="{}"/>'
     robot = robot_of(

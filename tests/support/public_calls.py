@@ -190,7 +190,7 @@ def functions():
     yield "Articulated", bp.Articulated, {
         "links": links, "allowed": [("a", "b")], "neighbors": True, "pairs": [[0, 1]],
     }  # fmt: skip
-    yield "Obstacles", bp.Obstacles, {"shapes": solids()}
+    yield "Obstacles", bp.Obstacles, {"shapes": [solids(), bp.Sphere(1)], "points": [[1, 1, 1]], "radius": 0.1}
     hinge = {"joint": "revolute", "axis": (0, 0, 1), "limits": (0, 1), "joint_name": "hinge", "mimic": None}
     frame = {"position": (0, 0, 0), "rotation": (1, 0, 0, 0)}
     yield "Link", lambda **given: bp.Articulated([bp.Link(**given)]), {
@@ -312,8 +312,20 @@ def methods():
     slide = functools.partial(bp.Articulated, [bp.Link("a", bp.Sphere(1), joint="prismatic")])
     yield "Articulated", slide, "poses", {"q": [[1.0]]}
     yield "Articulated", slide, "placed", {"q": [1.0]}
-    yield "Articulated", slide, "collides", {"q": [[1.0]], "obstacles": solids(), "padding": 0.1, "workers": 1}
-    yield "Articulated", slide, "clearance", {"q": [[1.0]], "obstacles": solids(), "max_distance": 1.0, "workers": 1}
+    yield "Articulated", slide, "collides", {
+        "q": [[1.0]], "obstacles": solids(), "padding": 0.1, "pairs": True, "workers": 1,
+    }  # fmt: skip
+    yield "Articulated", slide, "clearance", {
+        "q": [[1.0]], "obstacles": solids(), "max_distance": 1.0, "points": True, "workers": 1,
+    }  # fmt: skip
+    yield "Articulated", slide, "attach", {
+        "link": "a", "shapes": bp.Sphere(1), "position": (0, 0, 1), "rotation": (1, 0, 0, 0), "name": "b",
+        "touch_links": ["a"],
+    }  # fmt: skip
+    yield "Articulated", lambda: slide().attach("a", bp.Sphere(1), name="b"), "detach", {"name": "b"}
+    yield "Obstacles", lambda: bp.Obstacles(solids()), "update", {
+        "positions": [[1, 1, 1]], "rotations": [[1, 0, 0, 0]], "rows": [0],
+    }  # fmt: skip
     yield "Articulated", slide, "first_contact", {
         "q0": [[1.0]], "q1": [[2.0]], "obstacles": solids(), "padding": 0.1, "tolerance": 1e-4, "workers": 1,
     }  # fmt: skip

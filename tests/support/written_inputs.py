@@ -388,6 +388,15 @@ def shape_calls():
     yield "Articulated.first_contact", functools.partial(arm.first_contact, obstacles=some), {
         "q0": configurations[:50], "q1": configurations[50:100],
     }  # fmt: skip
+    cloud = {"points": rng.uniform(-4, 4, (500, 3)), "radius": rng.uniform(0.1, 0.2, 500)}
+    yield "Obstacles", bp.Obstacles, cloud
+    moving = bp.Obstacles(**cloud)
+    yield "Obstacles.update", moving.update, {
+        "positions": cloud["points"], "rotations": rng.normal(size=(500, 4)), "rows": np.arange(500),
+    }  # fmt: skip
+    yield "Articulated.attach", lambda **given: arm.attach("a", bp.Sphere(1), **given), {
+        "position": rng.normal(size=3), "rotation": rng.normal(size=4),
+    }  # fmt: skip
 
 
 def sphere_mesh(rings=8, sides=12):

@@ -258,8 +258,11 @@ def solid_distances(shapes: Shapes, other: Shapes, pairs: Rows, limit: float, wo
     return gaps
 
 
-def as_placed(given: Any, name: str) -> Shapes:
-    """Make placed shapes of a list of shapes, or of anything with vertices and faces; `Shapes` are kept as they are."""
+def as_placed(given: Any, name: str, first: int = 0) -> Shapes:
+    """Make placed shapes of a list of shapes, or of anything with vertices and faces; `Shapes` are kept as they are.
+
+    Errors count the places in the list from `first`.
+    """
     if isinstance(given, Shapes):
         return given
     try:
@@ -271,7 +274,7 @@ def as_placed(given: Any, name: str) -> Shapes:
     parts: list[Shape] = []
     positions, rotations = [], []
     known: dict[int, Mesh] = {}  # parts of one geometry share it
-    for place, part in enumerate(listed):
+    for place, part in enumerate(listed, first):
         if isinstance(part, Shape):
             parts.append(part)
             positions += [np.zeros(3)] * len(part)

@@ -110,6 +110,15 @@ class Geometries:
             known = self._in_core = _native.KeptGeometries(self.prepared)
         return known
 
+    def copy(self) -> Geometries:
+        """Copy them under the same numbers: what is added to the copy, or dropped from it, is not from these."""
+        made = Geometries()
+        made._geometries, made._keys = self._geometries.copy(), self._keys.copy()
+        made._numbers, made.references = self._numbers.copy(), self.references.copy()
+        for number, geometry in made._geometries.items():
+            made.vertices.put(number, None if isinstance(geometry, type) else geometry.core_vertices)
+        return made
+
     def number_of(self, geometry: Kept) -> int:
         """Give the number of a geometry, a free one if it is not known. Offset and rotation do not count."""
         number = self._numbers.get(_identity_of(geometry))  # kept alive here, so that nothing else has this id
