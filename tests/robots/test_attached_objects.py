@@ -140,6 +140,48 @@ def test_objects_on_objects_move_with_them_and_are_detached_first():
     assert beside.detach("tray").attached == ("ball",)
 
 
+def test_attached_objects_are_copies_of_what_was_given():
+    position, rotation = np.array([0.0, 0, 0.3]), np.array([1.0, 2, 0, 0])
+    one = arm().attach("hand", (bp.Box(size, 0.1, 0.2) for size in (0.1, 0.2)), position, rotation, name="one")
+    two = one.attach("shoulder", bp.Sphere(0.1), (0.5, 0, 0), name="two")
+    wanted = one.placed(np.zeros(6)).boxes
+    position[:], rotation[:] = 7, 1
+    for made in (one, two.detach("two"), pickle.loads(pickle.dumps(one))):
+        assert np.array_equal(made.placed(np.zeros(6)).boxes, wanted)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_attached_objects_collide_as_bodies_of_mujoco(seed):
+    mujoco = pytest.importorskip("mujoco")
+    random = np.random.default_rng(seed)
+    text = """<mujoco><worldbody><geom type="box" size="0.3 0.3 0.05" pos="0.5 0 0.2"/>
+      <body name="arm" pos="0 0 0.5"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.6 0 0" size="0.05"/>
+      <body name="fore" pos="0.6 0 0"><joint axis="0 0 1"/><geom type="capsule" fromto="0.1 0 0 0.5 0 0" size="0.04"/>
+      <body name="hand" pos="0.6 0 0"><joint axis="0 1 0"/><geom type="sphere" size="0.04" pos="0.1 0 0"/>{}</body>
+      </body></body></worldbody></mujoco>"""
+    half, place, turn = random.uniform(0.1, 0.2, 3), random.uniform(-0.2, 0.2, 3), random.normal(size=4)
+    turn /= np.linalg.norm(turn)
+    numbers = [" ".join(map(repr, values.tolist())) for values in (half, place, turn)]
+    held = '<body name="box" pos="{1}" quat="{2}"><geom type="box" size="{0}"/></body>'.format(*numbers)
+    model = mujoco.MjModel.from_xml_string(text.format(held))
+    data = mujoco.MjData(model)
+    robot = bp.Articulated.from_mjcf(mujoco.MjModel.from_xml_string(text.format("")))
+    # MuJoCo compares no body with the parent of what it is fixed to.
+    ours = robot.attach("hand", bp.Box(*(2 * half)), place, turn, name="box", touch_links=["fore"])
+    q, hits = random.uniform(-2.5, 2.5, (200, 3)), []
+    for row in q:
+        data.qpos[:] = row
+        mujoco.mj_forward(model, data)
+        hits.append(data.ncon > 0)
+    found = ours.collides(q)
+    assert 5 < found.sum() < 195
+    assert found.sum() > robot.collides(q).sum()
+    apart = np.flatnonzero(found != hits)
+    assert len(apart) <= 1  # within rounding of MuJoCo's iterations
+    for row in apart:
+        assert ours.clearance(q[row]) < 1e-5
+
+
 def test_robots_with_objects_survive_pickle_and_copy():
     robot, random = arm(allowed=[("hand", None)]), np.random.default_rng(1)
     held = robot.attach("hand", bp.ConvexHull(CUBE * 0.2), (0, 0, 0.3), name="box", touch_links=["bend", None])

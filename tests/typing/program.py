@@ -29,6 +29,24 @@ def find_pairs(boxes: NDArray[np.float64]) -> int:
     return sum(len(chunk) for chunk in bp.iter_pairs(boxes, chunk=100))
 
 
+def plan(cloud: NDArray[np.float64], with_pairs: bool) -> list[list[str | None]]:
+    robot = bp.Articulated([bp.Link("cart", bp.Sphere(1.0), joint="prismatic")])
+    scene = bp.Obstacles([bp.Box(1.0, 1.0, 1.0)], points=cloud, radius=0.02)
+    scene.update(positions=[0.0, 0.0, 9.0], rows=[0])
+    held = robot.attach("cart", bp.Box(1.0, 1.0, 1.0), (0.0, 0.0, 1.5), name="box", touch_links=["cart", None])
+    assert_type(held.detach("box"), bp.Articulated)
+    assert_type(held.attached, tuple[str, ...])
+    robot.collides([[0.0]], scene, pairs=with_pairs)
+    near = held.clearance([[0.0]], scene, points=True)
+    assert_type(near, bp.robots.NearestParts)
+    assert_type(near.points, NDArray[np.float64])
+    found = held.collides([[0.0]], scene, pairs=True)
+    assert_type(found, bp.robots.Collisions)
+    assert_type(found.rows, NDArray[np.int32])
+    links: list[list[str | None]] = found.links.tolist()
+    return links
+
+
 def query_boxes(boxes: NDArray[np.float64]) -> float:
     index = bp.Index(boxes)
     rows = index.insert(boxes[:2] + 10.0)

@@ -355,7 +355,7 @@ class Articulated:
 
         Notes
         -----
-        Some 0.1 ms for an arm: all but the tables of the core is shared. A `Mesh` or `ConvexHull` is prepared when it
+        0.14 ms for an arm: all but the tables of the core is shared. A `Mesh` or `ConvexHull` is prepared when it
         is first used; attach the same object again, and it is not.
 
         Examples
@@ -415,6 +415,10 @@ class Articulated:
         robot.__dict__.update(self.__dict__)
         number = len(self.links)
         shapes, owners = _parts((link,))
+        frame = _frames((link,))
+        # Copies, with which `detach` attaches it again.
+        position, rotation = (np.array(given, np.float64) for given in (link.position, link.rotation))
+        link = Link(link.name, tuple(shapes), link.parent, position=position, rotation=rotation)
         robot.links, robot._shapes = (*self.links, link), self._shapes + shapes
         robot._geometries = self._geometries.copy()
         records = records_of(shapes, len(owners), 3, robot._geometries)
@@ -425,8 +429,7 @@ class Articulated:
         robot._rigid = _followed_by(self._rigid, [self._rigid[parent]])
         robot._is_static = _followed_by(self._is_static, [self._is_static[parent]])
         robot._meet_obstacles = _followed_by(self._meet_obstacles, [None not in touched] * len(owners))
-        place, frame = self._place_of[parent], _frames((link,))
-        row = (place, JOINTS["fixed"], *(values[0] for values in frame), 0, (1.0, 0.0))
+        row = (self._place_of[parent], JOINTS["fixed"], *(values[0] for values in frame), 0, (1.0, 0.0))
         robot._core_links = _CoreLinks(
             *(_followed_by(kept, [one]) for kept, one in zip(self._core_links, row, strict=True))
         )
@@ -521,6 +524,17 @@ class Articulated:
         workers: int = 1,
     ) -> Collisions: ...
 
+    @overload
+    def collides(
+        self,
+        q: ArrayLike,
+        obstacles: AnyObstacles = None,
+        *,
+        padding: float = 0.0,
+        pairs: bool,
+        workers: int = 1,
+    ) -> Any: ...
+
     def collides(
         self,
         q: ArrayLike,
@@ -609,6 +623,17 @@ class Articulated:
         max_distance: float = np.inf,
         workers: int = 1,
     ) -> NearestParts: ...
+
+    @overload
+    def clearance(
+        self,
+        q: ArrayLike,
+        obstacles: AnyObstacles = None,
+        *,
+        points: bool,
+        max_distance: float = np.inf,
+        workers: int = 1,
+    ) -> Any: ...
 
     def clearance(
         self,

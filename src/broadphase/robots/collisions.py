@@ -98,6 +98,11 @@ class PlacedRobots(NamedTuple):
         begins = self.part_count * np.arange(self.robot_count, dtype=np.int32)
         return (begins[:, np.newaxis, np.newaxis] + self.pairs).reshape(-1, 2).astype(np.int32)
 
+    def beyond_rounding(self, distances: Floats) -> Floats:
+        """Give distances that are larger by more than all roundings of boxes and distances."""
+        farthest = float(np.abs(self.shapes.boxes).max(initial=0.0))
+        return distances * (1 + 1e-9) + 1e-12 * farthest
+
     def pairs_near(self, obstacles: Shapes | None, margins: Floats) -> Rows:
         """Give the rows of parts and obstacles whose boxes are at most as far apart as its configuration says."""
         which = np.flatnonzero(np.tile(self.meet_obstacles, self.robot_count))
@@ -135,9 +140,7 @@ def find_collisions(
     for some in _portions(rows, part_count):
         placed = place(some)
         own = overlaps(placed.shapes, pairs=placed.own_pairs())
-        # As far as `padding`, and the rounding of its boxes.
-        reach = np.full(len(some), np.nextafter(padding * (1 + 1e-12), np.inf) if padding > 0 else 0.0)
-        others = placed.pairs_near(obstacles, reach)
+        others = placed.pairs_near(obstacles, placed.beyond_rounding(np.full(len(some), padding)))
         if obstacles is not None and padding > 0:
             others = others[distance(placed.shapes, obstacles, pairs=others, max_distance=padding) <= padding]
         elif obstacles is not None:
@@ -158,16 +161,14 @@ def find_nearest(
     nearest, points = [_NO_PAIRS], [_NO_POINTS]
     for some in _portions(rows[np.argsort(gaps[rows], kind="stable")], part_count):  # of like distances: one limit
         placed = place(some)
-        boxes = placed.shapes.boxes
-        size = np.abs(boxes).max(initial=0.0)
-        reach = gaps[some] * (1 + 1e-9) + 1e-12 * size  # beyond all roundings: the nearest is among these
-        own = placed.own_pairs()
+        boxes, own = placed.shapes.boxes, placed.own_pairs()
+        reach = placed.beyond_rounding(gaps[some])
         if len(own):
             a, b = boxes[own[:, 0]], boxes[own[:, 1]]
             apart = np.maximum(a[:, 0] - b[:, 1], b[:, 0] - a[:, 1]).max(axis=1)
             own = own[apart <= reach[own[:, 0] // part_count]]
         others = placed.pairs_near(obstacles, reach)
-        limit = float(reach.max())
+        limit = float(placed.beyond_rounding(reach).max())  # of what is measured, which is rounded once more
         solids = Solids(placed.shapes, "parts", solid=False)
         own_gaps, own_points = _measured(solids, solids, own, limit, workers)
         if len(others):
