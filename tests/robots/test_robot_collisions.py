@@ -52,7 +52,8 @@ def test_collides_with_pairs_gives_all_that_overlap_one_by_one(seed, padding):
     assert found.links.tolist() == [[names[a], None if b < 0 else names[b]] for _, a, b, _ in every]
 
 
-def test_collides_with_pairs_has_both_kinds_in_many_portions(monkeypatch):
+@pytest.mark.parametrize("least", ["_MOST_PARTS", "_MOST_PAIRS"])
+def test_collides_with_pairs_has_both_kinds_in_many_portions(monkeypatch, least):
     random = np.random.default_rng(0)
     robot, scene = arm(), random_obstacles(random, 60, 1.0)
     q = random.uniform(-3, 3, (300, 6))
@@ -60,7 +61,7 @@ def test_collides_with_pairs_has_both_kinds_in_many_portions(monkeypatch):
     assert (whole.obstacles >= 0).sum() > 50
     assert (whole.obstacles < 0).sum() > 50
     near = robot.clearance(q, scene, points=True)
-    monkeypatch.setattr(bp.robots.collisions, "_MOST_PARTS", 40)
+    monkeypatch.setattr(bp.robots.collisions, least, 40)
     for one, other in ((robot.collides(q, scene, pairs=True), whole), (robot.clearance(q, scene, points=True), near)):
         for some, every in zip(one, other, strict=True):
             np.testing.assert_array_equal(some, every)

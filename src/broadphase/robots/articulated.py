@@ -597,8 +597,8 @@ class Articulated:
         answers: Any = self._native.collides(values, known, grown, threads)
         found = answers.view(np.bool_)
         if with_pairs:
-            place = self._placing(values)
-            each = find_collisions(place, np.flatnonzero(found), len(self.part_links), shapes, grown)
+            counts = len(self.part_links), len(self.pairs)
+            each = find_collisions(self._placing(values), np.flatnonzero(found), counts, shapes, grown)
             return Collisions(found[0] if single else found, *each, self._links_of(each.parts))
         return found[0] if single else found
 
@@ -684,8 +684,8 @@ class Articulated:
         gaps: Any = self._native.clearance(values, known, limit, threads)
         if not with_points:
             return gaps[0] if single else gaps
-        place, near = self._placing(values), np.flatnonzero(gaps < np.inf)
-        each, where = find_nearest(place, near, gaps, len(self.part_links), shapes, threads)
+        near, counts = np.flatnonzero(gaps < np.inf), (len(self.part_links), len(self.pairs))
+        each, where = find_nearest(self._placing(values), near, gaps, counts, shapes, threads)
         parts, rows = np.full((len(gaps), 2), -1, np.int32), np.full(len(gaps), -1, np.int32)
         both = np.full((len(gaps), 2, 3), np.nan)
         parts[each.rows], rows[each.rows], both[each.rows] = each.parts, each.obstacles, where

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidates", "Collisions", "NearestParts", "PlacedRobots", "find_collisions", "find_nearest"]
 
-_MOST_PARTS = 1 << 16  # that are placed at a time
+_MOST_PARTS, _MOST_PAIRS = 1 << 16, 1 << 20  # that are placed and compared at a time: some 50 MB
 
 
 @shown
@@ -131,13 +131,16 @@ _NO_POINTS = np.empty((0, 2, 3))
 def find_collisions(
     place: Callable[[NDArray[np.intp]], PlacedRobots],
     rows: NDArray[np.intp],
-    part_count: int,
+    counts: tuple[int, int],
     obstacles: Shapes | None,
     padding: float,
 ) -> Candidates:
-    """Find all pairs that collide, in lexicographic order, in configurations of which each has at least one."""
+    """Find all pairs that collide, in lexicographic order, in configurations of which each has at least one.
+
+    `place` places the parts of some configurations; `counts` are those of parts, and of pairs that are compared.
+    """
     found = [_NO_PAIRS]
-    for some in _portions(rows, part_count):
+    for some in _portions(rows, *counts):
         placed = place(some)
         own = overlaps(placed.shapes, pairs=placed.own_pairs())
         others = placed.pairs_near(obstacles, placed.beyond_rounding(np.full(len(some), padding)))
@@ -145,7 +148,7 @@ def find_collisions(
             others = others[distance(placed.shapes, obstacles, pairs=others, max_distance=padding) <= padding]
         elif obstacles is not None:
             others = overlaps(placed.shapes, obstacles, pairs=others)
-        found.append(_sorted(_by_configuration(own, others, some, part_count)))
+        found.append(_sorted(_by_configuration(own, others, some, counts[0])))
     return Candidates(*map(np.concatenate, zip(*found, strict=True)))
 
 
@@ -153,20 +156,23 @@ def find_nearest(
     place: Callable[[NDArray[np.intp]], PlacedRobots],
     rows: NDArray[np.intp],
     gaps: Floats,
-    part_count: int,
+    counts: tuple[int, int],
     obstacles: Shapes | None,
     workers: int,
 ) -> tuple[Candidates, Floats]:
-    """Find the nearest pair of each configuration, whose least distance is known, and its nearest points."""
+    """Find the nearest pair of each configuration, whose least distance is known, and its nearest points.
+
+    `place` and `counts` are as of `find_collisions`.
+    """
     nearest, points = [_NO_PAIRS], [_NO_POINTS]
-    for some in _portions(rows[np.argsort(gaps[rows], kind="stable")], part_count):  # of like distances: one limit
+    for some in _portions(rows[np.argsort(gaps[rows], kind="stable")], *counts):  # of like distances: one limit
         placed = place(some)
         boxes, own = placed.shapes.boxes, placed.own_pairs()
         reach = placed.beyond_rounding(gaps[some])
         if len(own):
             a, b = boxes[own[:, 0]], boxes[own[:, 1]]
             apart = np.maximum(a[:, 0] - b[:, 1], b[:, 0] - a[:, 1]).max(axis=1)
-            own = own[apart <= reach[own[:, 0] // part_count]]
+            own = own[apart <= reach[own[:, 0] // counts[0]]]
         others = placed.pairs_near(obstacles, reach)
         limit = float(placed.beyond_rounding(reach).max())  # of what is measured, which is rounded once more
         solids = Solids(placed.shapes, "parts", solid=False)
@@ -176,7 +182,7 @@ def find_nearest(
             other_gaps, other_points = _measured(solids, static, others, limit, workers)
         else:
             other_gaps, other_points = np.empty(0), _NO_POINTS
-        pairs = _by_configuration(own, others, some, part_count)
+        pairs = _by_configuration(own, others, some, counts[0])
         measured, where = np.concatenate([own_gaps, other_gaps]), np.concatenate([own_points, other_points])
         order = np.lexsort((pairs.obstacles, pairs.parts[:, 1], pairs.parts[:, 0], measured, pairs.rows))
         first = order[np.unique(pairs.rows[order], return_index=True)[1]]
@@ -199,8 +205,8 @@ def _measured(first: Solids, second: Solids, pairs: Rows, limit: float, workers:
     return gaps, points
 
 
-def _portions(rows: NDArray[np.intp], part_count: int) -> Iterator[NDArray[np.intp]]:
-    count = max(1, _MOST_PARTS // max(1, part_count))
+def _portions(rows: NDArray[np.intp], part_count: int, pair_count: int) -> Iterator[NDArray[np.intp]]:
+    count = max(1, min(_MOST_PARTS // max(1, part_count), _MOST_PAIRS // max(1, pair_count)))
     return (rows[begin : begin + count] for begin in range(0, len(rows), count))
 
 
