@@ -78,6 +78,7 @@ def step_info():
 
 RESULTS = {
     "Changes": lambda: bp.BVH(BOXES).changes(),
+    "ClashGroups": lambda: bp.clashes(solids()).grouped(["a", "b", "b"]),
     "Clashes": lambda: bp.clashes(solids()),
     "Clearances": lambda: bp.clearances(solids(), max_distance=1.0),
     "Contact": lambda: event().contact,

@@ -395,7 +395,7 @@ def test_shell_completes_commands_options_and_values(words, wanted, monkeypatch,
         (["piars", "us_counties"], "Did you mean 'pairs'?"),
         (["pairs", "us_counties", "--max-pairs", "3"], "raise --max-pairs, or count them by broadphase count"),
         (["pairs", "us_counties", "--output", "/no such folder/pairs.csv"], "/no such folder: there is no such folder"),
-        (["clash", "x.glb", "--ignore", "bolt"], "such as 'bolt*:nut*'"),
+        (["clash", "x.glb", "--exclude", "bolt"], "such as 'bolt*:nut*'"),
     ],
 )
 def test_error_says_what_to_do(arguments, advice, capsys):

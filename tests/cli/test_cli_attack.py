@@ -39,7 +39,7 @@ OPTIONS = {
     "count": ["--method", "--workers", "--margin", "--invalid", "--parts", "--json", "--no-touching", "--progress"],
     "explain": ["--workers", "--invalid", "--parts", "--json"],
     "info": ["--parts", "--names", "--json"],
-    "clash": ["--clearance", "--tolerance", "--output", "-o", "--between-files", "--no-same-parent", "--ignore",
+    "clash": ["--clearance", "--tolerance", "--output", "-o", "--between-files", "--no-same-parent", "--exclude",
               "--surfaces", "--workers", "--json", "--progress"],
     "run": ["--steps", "--dt", "--seed", "--count-scale", "--method", "--set", "--events", "-o", "--stay", "--replay",
             "--json", "--quiet", "--progress", "--list"],

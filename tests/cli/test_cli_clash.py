@@ -89,18 +89,58 @@ def test_filters_and_exit_codes(engine, run, tmp_path):
     base = ("clash", engine, "--json", "--tolerance", 1e-4)
     code, out, _ = run(*base, "--no-same-parent")
     assert (code, json.loads(out)["counts"]["penetrates"]) == (4, 0)
-    code, out, _ = run(*base, "--ignore", "block:bolt", "--ignore", "cover*:cover*", "--ignore", "stone:cover*")
+    code, out, _ = run(*base, "--exclude", "block:bolt", "--exclude", "cover*:cover*", "--exclude", "stone:cover*")
     assert (code, json.loads(out)["hard"]) == (0, 0)
     code, out, _ = run(*base, engine, "--between-files")
     answer = json.loads(out)
     assert code == 4
     assert answer["counts"]["duplicate"] == 6 + 2  # each part and itself, and the covers crosswise
     assert answer["parts"] == 12
-    code, _, err = run("clash", engine, "--ignore", "bolt")
+    code, _, err = run("clash", engine, "--exclude", "bolt")
     assert code == 2
     assert "two patterns" in err
     assert run("clash", engine, "-o", "x.txt")[0] == 2
     assert run("clash", tmp_path / "none.glb")[0] == 1
+
+
+def test_patterns_that_match_nothing_are_a_warning(engine, run):
+    code, out, err = run("clash", engine, "--json", "--only", "block:bolt", "--exclude", "blot*:nut")
+    assert (code, json.loads(out)["counts"]["penetrates"]) == (4, 1)
+    assert sum(json.loads(out)["counts"].values()) == 1
+    assert err.splitlines() == [f"warning: no part has a name that matches {name}" for name in ("blot*", "nut")]
+    assert run("clash", engine, "--only", "bolt")[0] == 2
+
+
+def test_groups_are_lines_of_the_table(engine, run, tmp_path):
+    code, out, err = run("clash", engine, "--group-by", "parent", "-o", tmp_path / "groups.csv", "--tolerance", 1e-4)
+    assert (code, err) == (4, "")
+    line = next(line for line in out.splitlines() if "assembly" in line)
+    assert line.split()[1:4] == ["penetrates", "assembly", "assembly"]
+    with (tmp_path / "groups.csv").open(newline="", encoding="utf-8") as stream:
+        rows = {(row["first"], row["second"]): row["clashes"] for row in csv.DictReader(stream)}
+    assert rows["assembly", "assembly"] == "1"
+    groups = {size: run("clash", engine, "--group-by", "cell", "--cell-size", size, "--json") for size in (0.01, 1000)}
+    assert {code for code, _, _ in groups.values()} == {4}
+    assert json.loads(groups[1000][1])["groups"] == 2 < json.loads(groups[0.01][1])["groups"]  # below and above z = 0
+    for wrong in (["cell"], ["name", "--cell-size", 1], ["cell", "--cell-size", 0], ["storey"]):
+        assert run("clash", engine, "--group-by", *wrong)[0] == 2
+    code, _, err = run("clash", engine, "--group-by", "type")
+    assert (code, "only .ifc files have" in err) == (1, True)
+
+
+def test_baseline_says_what_is_new_unchanged_and_gone(engine, run, tmp_path):
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    assert run("clash", engine, "--tolerance", 1e-4, "--exclude", "stone:*", "-o", before)[0] == 4
+    options = ("clash", engine, "--tolerance", 1e-4, "--exclude", "block:bolt", "--baseline", before)
+    code, out, err = run(*options, "--json", "-o", after)
+    assert (code, err) == (4, "")
+    counts = json.loads(before.read_text("utf-8"))["counts"]
+    assert json.loads(out)["statuses"] == {"new": 2, "unchanged": sum(counts.values()) - 1, "gone": 1}
+    assert [one["kind"] for one in json.loads(after.read_text("utf-8"))["gone"]] == ["penetrates"]
+    _, out, _ = run(*options)
+    assert {"new", "unchanged", "gone"} <= set(out.split())
+    assert run(*options, "-o", before)[0] == 1
+    assert run("clash", engine, "--baseline", engine)[0] == 1
 
 
 def test_unit_is_that_of_the_files_that_say_one(engine, run, tmp_path):

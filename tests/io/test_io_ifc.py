@@ -64,6 +64,9 @@ def test_ifc_gives_parts_that_clash(house):
     assert (len(file.parts), file.unit) == (2, "m")
     assert file.parts[0].parent.startswith("frame ")
     assert file.parts[1].parent is None
+    assert [part.type for part in file.parts] == ["IfcWall", "IfcWall"]
+    assert file.parts[1].name == f"IfcWall {file.parts[1].guid}"
+    assert [len(part.guid) for part in file.parts] == [22, 22]
     meshes = [bp.Mesh(part.vertices, part.faces) for part in file.parts]
     assert all(mesh.is_watertight for mesh in meshes)
     places, turns = [part.position for part in file.parts], [part.rotation for part in file.parts]

@@ -94,13 +94,13 @@ def test_names_of_clashing_parts_and_of_their_files_are_fit(suffix, tmp_path):
     files = [PartFile(parts, "=caf\udce9.glb", "-x")]
     found = bp.clashes(bp.Shapes([bp.Mesh(*mesh)] * len(parts), places))
     path = tmp_path / f"clashes{suffix}"
-    assert io.write_clashes(path, found, files, [True] * len(parts)) == len(found.pairs) > 100
+    assert io.write_clashes(path, found, files) == len(found.pairs) > 100
     if suffix == ".csv":
         read = cells_of(path)
         assert {row["first_file"] for row in read} == {r"'=caf\udce9.glb"}
         assert min(float(row["x1"]) for row in read) < 0
         assert {row["unit"] for row in read} == {"'-x"}
-        for row, (first, _) in zip(read, found.pairs[io.clashes.worst_first(found)].tolist(), strict=True):
+        for row, (first, _) in zip(read, found.pairs[found.worst_first()].tolist(), strict=True):
             if HOSTILE[first].isprintable() and HOSTILE[first][0] in "=+-@":
                 assert row["first"] == f"'{HOSTILE[first]}"
     else:

@@ -92,7 +92,7 @@ def clash_reports(folder):
     solids = [bp.Mesh(part.vertices, part.faces) for part in file.parts]
     clashes = bp.clashes(bp.Shapes(solids, np.zeros((len(solids), 3))))
     for suffix in io.CLASH_FORMATS:
-        yield f"clashes{suffix}", lambda path: io.write_clashes(path, clashes, [file], [True] * len(solids))
+        yield f"clashes{suffix}", lambda path: io.write_clashes(path, clashes, [file])
 
 
 def commands(folder):

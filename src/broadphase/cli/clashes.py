@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +17,8 @@ from broadphase.cli.options import JsonOption, ProgressOption, WorkersOption, na
 from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar, say
 from broadphase.errors import clipped
 from broadphase.files import refuse_inputs, require_ending
-from broadphase.io.clashes import worst_first
+from broadphase.io.clashes import write_report
+from broadphase.narrow.part_pairs import matching
 from broadphase.scale.clock import Clock
 
 if TYPE_CHECKING:
@@ -38,13 +38,22 @@ class ObjParts(StrEnum):
     MATERIAL = "material"
 
 
-def _patterns(values: list[str] | None) -> list[tuple[str, str]]:
+class GroupBy(StrEnum):
+    """What the clashes of one line have in common."""
+
+    NAME = "name"
+    PARENT = "parent"
+    TYPE = "type"
+    CELL = "cell"
+
+
+def _patterns(option: str, values: list[str] | None) -> list[tuple[str, str]]:
     pairs = [tuple(value.split(":")) for value in values or ()]
     for value, pair in zip(values or (), pairs, strict=True):
         if len(pair) != 2:
             raise typer.BadParameter(
                 f"{value}: must be two patterns of part names with a colon between them, such as 'bolt*:nut*'",
-                param_hint="--ignore",
+                param_hint=option,
             )
     return [(one, two) for one, two in pairs]
 
@@ -76,9 +85,31 @@ def clash(
             "--same-parent/--no-same-parent", help="Whether pairs of parts below one node of a scene are clashes."
         ),
     ] = True,
-    ignore: Annotated[
+    exclude: Annotated[
         list[str] | None,
-        typer.Option("--ignore", metavar="NAME:NAME", help="Pairs of part names that may clash, such as 'bolt*:nut*'."),
+        typer.Option(
+            "--exclude", metavar="NAME:NAME", help="Pairs of part names that may clash, such as 'bolt*:nut*'."
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="NAME:NAME", help="Check only pairs of these names, such as 'pipe*:wall*'."),
+    ] = None,
+    group_by: Annotated[
+        GroupBy | None,
+        typer.Option(
+            "--group-by",
+            help="One line for all clashes of parts of the same names without numbers, assemblies, or IFC classes, or "
+            "in the same cell of a grid.",
+        ),
+    ] = None,
+    cell_size: Annotated[
+        float | None,
+        typer.Option("--cell-size", help="Edge of the cells of --group-by cell."),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", help="An earlier .json report: says which clashes are new, unchanged or gone."),
     ] = None,
     surfaces: Annotated[bool, typer.Option("--surfaces", help="Parts are surfaces: they contain nothing.")] = False,
     workers: WorkersOption = 1,
@@ -102,7 +133,12 @@ def clash(
         with naming_option("--output"):
             require_ending(output, io.CLASH_FORMATS)
         refuse_inputs(output, files)
-    patterns = _patterns(ignore)
+    excluded, wanted = _patterns("--exclude", exclude), _patterns("--only", only)
+    if (group_by == GroupBy.CELL) != (cell_size is not None):
+        raise typer.BadParameter("--group-by cell needs it, and nothing else does", param_hint="--cell-size")
+    if cell_size is not None and not 0.0 < cell_size < float("inf"):
+        raise typer.BadParameter("must be finite and above 0", param_hint="--cell-size")
+    grouping = None if group_by is None else group_by.value
     if parts_of_obj != ObjParts.OBJECT and not any(_is_obj(file) for file in files):
         raise typer.BadParameter("none of the files is an .obj file", param_hint="--parts")
     if between_files and len(files) == 1:
@@ -135,6 +171,7 @@ def clash(
         step(text)
         files_of_parts = np.repeat(np.arange(len(read)), [len(file.parts) for file in read])
         with clock.measure("find"):
+            names = [part.name for part in parts]
             found = bp.clashes(
                 bp.Shapes(meshes, [part.position for part in parts], [part.rotation for part in parts]),
                 clearance=clearance,
@@ -143,14 +180,18 @@ def clash(
                 workers=workers,
                 group=-1 - files_of_parts if between_files else None,  # parts of one file never clash
                 parent=None if same_parent else _parents_of(read),
+                names=names,
+                exclude=excluded,
+                only=wanted,
                 progress=counted(step, text),
             )
-            found = _without(found, [part.name for part in parts], patterns)
+        with clock.measure("describe"):
+            report = io.describe_clashes(found, read, group_by=grouping, cell_size=cell_size, baseline=baseline)
         if output is not None:
             step("writing")
             with clock.measure("write"):
-                io.write_clashes(output, found, read, watertight)
-    counts = found.counts()
+                write_report(output, report, read)
+    counts = report["counts"]
     answer: dict[str, Any] = {
         "files": [file.source for file in read],
         "unit": unit,
@@ -160,6 +201,8 @@ def clash(
         "clearance": clearance,
         "tolerance": tolerance,
         "counts": counts,
+        "groups": None if report["groups"] is None else len(report["groups"]),
+        "statuses": None if baseline is None else _statuses(report),
         "hard": sum(counts[kind] for kind in HARD),
         "seconds": clock.seconds,
         "output": None if output is None else str(output),
@@ -167,7 +210,10 @@ def clash(
     if as_json:
         print_json(answer)
     else:
-        _print(answer, found, [part.name for part in parts])
+        _print(answer, report)
+    for pattern in sorted({one for pair in [*excluded, *wanted] for one in pair}):
+        if not matching(names, pattern).any():
+            say(f"warning: no part has a name that matches {clipped(pattern)}")
     if len(parts) < 2:
         say(f"warning: {_only_part(read[0])}")
         return NO_PAIR
@@ -206,20 +252,13 @@ def _parents_of(files: list[io.PartFile]) -> NDArray[np.int64]:
     )
 
 
-def _without(found: bp.narrow.Clashes, names: list[str], patterns: list[tuple[str, str]]) -> bp.narrow.Clashes:
-    """Leave out the pairs of names that match two patterns, in either order."""
-    kept = np.ones(len(found.pairs), np.bool_)
-    for one, two in patterns:
-        are_one, are_two = (
-            np.array([fnmatch.fnmatchcase(name, pattern) for name in names], np.bool_) for pattern in (one, two)
-        )
-        first, second = found.pairs.T
-        kept &= ~((are_one[first] & are_two[second]) | (are_two[first] & are_one[second]))
-    columns: Any = (column[kept] for column in found)
-    return bp.narrow.Clashes(*columns)
+def _statuses(report: dict[str, Any]) -> dict[str, int]:
+    """Count clashes by their status since the baseline."""
+    given = [clash["status"] for clash in [*report["clashes"], *report["gone"]]]
+    return {status: given.count(status) for status in ("new", "unchanged", "gone")}
 
 
-def _print(answer: dict[str, Any], found: bp.narrow.Clashes, names: list[str]) -> None:
+def _print(answer: dict[str, Any], report: dict[str, Any]) -> None:
     unit = answer["unit"] or "unit of the file"
     opened = answer["open_parts"]
     facts = [
@@ -228,23 +267,41 @@ def _print(answer: dict[str, Any], found: bp.narrow.Clashes, names: list[str]) -
         ("open parts", f"{len(opened):,}, which count as surfaces" if opened else "none: all are solid"),
         ("lengths", f"in {unit}: clearance {answer['clearance']:g}, tolerance {answer['tolerance']:g}"),
         *((kind, f"{count:,}") for kind, count in answer["counts"].items()),
+        *((status, f"{count:,}") for status, count in (answer["statuses"] or {}).items()),
         ("time", ", ".join(f"{name} {duration(value)}" for name, value in answer["seconds"].items())),
     ]
     if answer["output"] is not None:
         facts.append(("written", answer["output"]))
     print_facts("Clashes", facts)
-    worst = worst_first(found)
-    if not worst:
+    _print_worst(report, unit)
+
+
+def _print_worst(report: dict[str, Any], unit: str) -> None:
+    """Print a line for each of the worst clashes, or of the groups of the worst."""
+    clashes, groups = report["clashes"], report["groups"]
+    lines = clashes if groups is None else groups
+    if not lines:
         return
+    titles = ["number", "status", "kind", "first", "second", f"gap ({unit})", f"depth ({unit})", "measured by"]
+    if groups is not None:
+        titles.append("clashes")
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("kind", "first", "second", f"gap ({unit})", f"depth ({unit})", "measured by"):
-        table.add_column(title)
-    for row in worst[:_MOST_LISTED]:
-        depth = found.depths[row]
-        table.add_row(
-            str(found.kinds[row]), *(clipped(names[part], 60) for part in found.pairs[row].tolist()),
-            f"{found.gaps[row]:.6g}", "" if np.isnan(depth) else f"{depth:.6g}", str(found.depths_by[row]),
-        )  # fmt: skip
+    for title in titles:
+        if title != "status" or report["baseline"] is not None:
+            table.add_column(title)
+    for line in lines[:_MOST_LISTED]:
+        worst = line if groups is None else clashes[line["clashes"][0]] if line["clashes"] else None
+        labels = (
+            [report["parts"][part]["name"] for part in line["parts"]]
+            if groups is None
+            else [line["first"], line["second"] or ""]
+        )
+        depth = None if worst is None else worst["depth"]
+        cells = [str(line["number"]), *([] if line["status"] is None else [line["status"]]), line["kind"]]
+        cells += [clipped(label, 60) for label in labels]
+        cells += ["" if worst is None else f"{worst['gap']:.6g}", "" if depth is None else f"{depth:.6g}"]
+        cells.append("" if worst is None else worst["depth_by"] or "")
+        table.add_row(*cells, *([] if groups is None else [f"{len(line['clashes']):,}"]))
     print_table(table)
-    if len(worst) > _MOST_LISTED:
-        print(f"and {len(worst) - _MOST_LISTED:,} more; --output writes all")
+    if len(lines) > _MOST_LISTED:
+        print(f"and {len(lines) - _MOST_LISTED:,} more; --output writes all")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import csv
 import json
-import math
 import re
 import zlib
 from html import escape
@@ -15,31 +14,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.files import path_of, refuse_inputs, replacing, require_ending
+from broadphase.io.clash_report import describe_clashes, parts_of_clash
 from broadphase.io.tables import spreadsheet_text
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from broadphase.io.part_file import PartFile
+    from broadphase.narrow import Clashes
 
-__all__ = ["CLASH_FORMATS", "CLASH_KINDS", "describe_clashes", "worst_first", "write_clashes"]
+__all__ = ["CLASH_FORMATS", "write_clashes", "write_report"]
 
 CLASH_FORMATS = (".csv", ".json", ".html")
 """The file name endings that `write_clashes` knows."""
 
-CLASH_KINDS = ("duplicate", "penetrates", "contains", "touches", "near")  # worst first
-
 _COLUMNS = (
-    "kind", "first", "second", "first_file", "second_file", "gap", "depth", "depth_by", "outer", "unit",
-    "x1", "y1", "z1", "x2", "y2", "z2",
+    "number", "status", "kind_before", "kind", "first", "second", "first_file", "second_file", "gap", "depth",
+    "depth_by", "outer", "unit", "x1", "y1", "z1", "x2", "y2", "z2",
 )  # fmt: skip
 
 
 def write_clashes(
-    path: str | os.PathLike[str], clashes: Any, files: Sequence[PartFile], watertight: Sequence[bool]
+    path: str | os.PathLike[str],
+    clashes: Clashes,
+    files: Sequence[PartFile],
+    *,
+    group_by: str | None = None,
+    cell_size: float | None = None,
+    baseline: str | os.PathLike[str] | None = None,
 ) -> int:
     """Write clashes to a file, those of the worst kind first: of one kind, the deepest and then the nearest.
 
@@ -48,18 +53,28 @@ def write_clashes(
     Parameters
     ----------
     path : path-like
-        .csv: a row for each clash: ``kind``, the names and files of the parts, ``gap``, ``depth`` and how that is
-        measured, which part is the ``outer`` one that contains the other, the unit of lengths, and the points on both
-        parts; a name that a spreadsheet would take for a formula gets an apostrophe in front, and control codes are
-        written as escapes. .json: the same as objects, with names as they are, and the parts, and how many clashes of
-        each kind there are. .html: a page that lists them with filters and shows each in 3D; it needs neither Python
-        nor a network, and holds the triangles of all parts that clash.
+        .csv: a row for each clash: its ``number`` and ``status``, ``kind``, the names and files of the parts, ``gap``,
+        ``depth`` and how that is measured, which part is the ``outer`` one that contains the other, the unit of
+        lengths, and the points on both parts; a name that a spreadsheet would take for a formula gets an apostrophe in
+        front, and control codes are written as escapes. With `group_by`, a row for each group with the number of its
+        ``clashes``, and the rest of the worst of them. .json: the same as objects, with names as they are, and the
+        parts, and how many clashes of each kind there are; see `describe_clashes`. .html: a page that lists them with
+        filters and shows each in 3D; it needs neither Python nor a network, and holds the triangles of all parts that
+        clash.
     clashes : Clashes
         Of `broadphase.clashes`; its rows are those of the parts of all files, one after the other.
     files : sequence of PartFile
         From `read_parts`.
-    watertight : sequence of bool
-        For each part whether it is closed, and so counts as solid.
+    group_by : {"name", "parent", "type", "cell"}, optional
+        Put clashes into one group whose parts have the same names without numbers (`Part.base_name`), or are of the
+        same assemblies, or of the same IFC classes; or that are in the same cell of a grid. Default: no groups.
+    cell_size : float, optional
+        Edge of these cells.
+    baseline : path-like, optional
+        An earlier .json file of this function. A pair of parts that clashed there keeps its number, and is
+        "unchanged"; others are "new", and get the numbers behind the last one. Clashes that are "gone" are listed at
+        the end. A part is known again by its GlobalId in IFC files, and otherwise by the names of its file and itself.
+        Default: clashes are numbered from 1.
 
     Returns
     -------
@@ -69,14 +84,23 @@ def write_clashes(
     Raises
     ------
     ValueError
-        The file name ending is unknown.
+        The file name ending or `group_by` is unknown; `cell_size` without such groups, or none.
+    FileFormatError
+        The baseline is no such report, which names what is wrong in it; no part of `files` has a type to group by.
     FileExistsError
-        The file is one of `files`.
+        The file is one of `files`, or the baseline.
     """
     path = path_of(path)
-    suffix = require_ending(path, CLASH_FORMATS)
-    refuse_inputs(path, [file.source for file in files])
-    report = describe_clashes(clashes, files, watertight)
+    require_ending(path, CLASH_FORMATS)
+    refuse_inputs(path, [*(file.source for file in files), *([] if baseline is None else [baseline])])
+    report = describe_clashes(clashes, files, group_by=group_by, cell_size=cell_size, baseline=baseline)
+    write_report(path, report, files)
+    return len(clashes.pairs)
+
+
+def write_report(path: Path, report: dict[str, Any], files: Sequence[PartFile]) -> None:
+    """Write what `describe_clashes` has returned for these files, in the format that the file name ends in."""
+    suffix = path.suffix.lower()
     # Names of files may hold what is no character, and names of parts half of one: then as an escape.
     escaping = "backslashreplace"
     with replacing(path) as target, target.open("w", encoding="utf-8", newline="", errors=escaping) as stream:
@@ -87,65 +111,40 @@ def write_clashes(
             stream.write(_page(report, files))
         else:
             _write_table(stream, report)
-    return len(clashes.pairs)
-
-
-def describe_clashes(clashes: Any, files: Sequence[PartFile], watertight: Sequence[bool]) -> dict[str, Any]:
-    """Return clashes, in the order of `write_clashes`, and what clashes, as values for JSON."""
-    known = [(file, part) for file in files for part in file.parts]
-    parts = [
-        {
-            "name": part.name,
-            "file": file.source,
-            "parent": part.parent,
-            "triangles": len(part.faces),
-            "watertight": bool(closed),
-        }
-        for (file, part), closed in zip(known, watertight, strict=True)
-    ]
-    return {
-        "unit": next((file.unit for file in files if file.unit is not None), None),
-        "counts": clashes.counts(),
-        "parts": parts,
-        "clashes": [_describe(clashes, row) for row in worst_first(clashes)],
-    }
-
-
-def worst_first(clashes: Any) -> list[int]:
-    """Return the rows of clashes by kind, then depth, then gap."""
-    rank = {kind: place for place, kind in enumerate(CLASH_KINDS)}
-    depths = np.nan_to_num(clashes.depths)
-    return sorted(
-        range(len(clashes.pairs)), key=lambda row: (rank[str(clashes.kinds[row])], -depths[row], clashes.gaps[row], row)
-    )
-
-
-def _describe(clashes: Any, row: int) -> dict[str, Any]:
-    depth = float(clashes.depths[row])
-    return {
-        "kind": str(clashes.kinds[row]),
-        "parts": clashes.pairs[row].tolist(),
-        "gap": float(clashes.gaps[row]),
-        "depth": None if math.isnan(depth) else depth,
-        "depth_by": str(clashes.depths_by[row]) or None,
-        "outer": {1: 0, -1: 1}.get(int(clashes.inside[row])),  # the first or the second of the two
-        "points": clashes.points[row].tolist(),
-    }
 
 
 def _write_table(stream: Any, report: dict[str, Any]) -> None:
-    stream.write(f"{','.join(_COLUMNS)}\r\n")
+    grouped = report["groups"] is not None
+    stream.write(f"{','.join(_COLUMNS + ('clashes',) * grouped)}\r\n")
     writer = csv.writer(stream, quoting=csv.QUOTE_NONNUMERIC)
-    for clash in report["clashes"]:
-        first, second = (report["parts"][row] for row in clash["parts"])
-        outer = "" if clash["outer"] is None else (first, second)[clash["outer"]]["name"]
-        points = [value for point in clash["points"] for value in point]
-        cells = [
-            clash["kind"], first["name"], second["name"], first["file"], second["file"], clash["gap"],
-            "" if clash["depth"] is None else clash["depth"], clash["depth_by"] or "", outer, report["unit"] or "",
-            *points,
-        ]  # fmt: skip
-        writer.writerow([spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in cells])
+    for cells in _group_rows(report) if grouped else _clash_rows(report):
+        row = ["" if cells[name] is None else cells[name] for name in _COLUMNS] + [cells.get("clashes")] * grouped
+        writer.writerow([spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in row])
+
+
+def _clash_rows(report: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give the cells of each clash, and then of each that is gone."""
+    for clash in [*report["clashes"], *report["gone"]]:
+        first, second = parts_of_clash(clash, report["parts"])
+        (x1, y1, z1), (x2, y2, z2) = clash["points"]
+        yield {
+            **clash,
+            "first": first["name"],
+            "second": second["name"],
+            "first_file": first["file"],
+            "second_file": second["file"],
+            "outer": None if clash["outer"] is None else (first, second)[clash["outer"]]["name"],
+            "unit": report["unit"],
+            **{"x1": x1, "y1": y1, "z1": z1, "x2": x2, "y2": y2, "z2": z2},
+        }
+
+
+def _group_rows(report: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Give the cells of each group: its own, and those of its worst clash, if it is not gone."""
+    rows = list(_clash_rows(report))
+    for group in report["groups"]:
+        worst = rows[group["clashes"][0]] if group["clashes"] else dict.fromkeys(_COLUMNS)
+        yield {**worst, "outer": None, **group, "clashes": len(group["clashes"])}
 
 
 def _page(report: dict[str, Any], files: Sequence[PartFile]) -> str:

@@ -40,7 +40,11 @@ def read_products(path: Path, told: Told) -> PartFile:
             known[geometry.id] = _vertices(geometry), np.array(geometry.faces, np.int64).reshape(-1, 3)
         vertices, faces = known[geometry.id]
         nodes.append(MeshNode(_name_of(shape), vertices, faces, pose, _assembly_of(model, shape)))
-    return PartFile(parts_of(nodes), str(path), "m")
+    parts = [
+        part._replace(type=str(shape.type), guid=str(shape.guid))
+        for part, (shape, _) in zip(parts_of(nodes), shapes, strict=True)
+    ]
+    return PartFile(parts, str(path), "m")
 
 
 def read_product_boxes(path: Path, told: Told) -> BoxFile:

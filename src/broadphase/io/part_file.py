@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,7 +37,11 @@ class Part(NamedTuple):
     rotation : ndarray, shape (4,), float64
         A quaternion (w, x, y, z).
     parent : str, optional
-        The node above it; None for the root of the scene.
+        The node above it, or the assembly; None for the root of the scene.
+    type : str, optional
+        The IFC class, such as "IfcWall"; None in other formats.
+    guid : str, optional
+        The GlobalId of an IFC product, 22 characters; None in other formats.
     """
 
     name: str
@@ -45,9 +50,19 @@ class Part(NamedTuple):
     position: NDArray[np.float64]
     rotation: NDArray[np.float64]
     parent: str | None
+    type: str | None = None
+    guid: str | None = None
 
     def __repr__(self) -> str:
         return f"Part({self.name!r}, <{len(self.vertices)} vertices>, <{len(self.faces)} faces>)"
+
+    @property
+    def base_name(self) -> str:
+        """The name without a number at its end, which copies have: ``bolt`` for ``bolt (2)``, ``bolt.003``, ``bolt-4``.
+
+        The number stands in brackets, or behind a space or one of ``. _ - : #``; so ``M8`` is a name.
+        """
+        return re.sub(r"(?:\s*\(\d+\)|[\s._:#-]+\d+)$", "", self.name) or self.name
 
     def placed_vertices(self) -> NDArray[np.float64]:
         """Return the vertices where the scene places them."""

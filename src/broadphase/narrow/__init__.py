@@ -2,10 +2,11 @@
 
 from broadphase.narrow.clash import Clashes, clashes
 from broadphase.narrow.clearance import Clearances, clearances
+from broadphase.narrow.grouping import ClashGroups
 from broadphase.narrow.queries import contacts, distance, overlapping_faces, overlaps, raycast, time_of_impact
 from broadphase.narrow.results import Contacts, Impacts, PaddedContacts, ShapeRayHits
 
 __all__ = [
-    "Clashes", "Clearances", "Contacts", "Impacts", "PaddedContacts", "ShapeRayHits", "clashes", "clearances",
-    "contacts", "distance", "overlapping_faces", "overlaps", "raycast", "time_of_impact",
+    "ClashGroups", "Clashes", "Clearances", "Contacts", "Impacts", "PaddedContacts", "ShapeRayHits", "clashes",
+    "clearances", "contacts", "distance", "overlapping_faces", "overlaps", "raycast", "time_of_impact",
 ]  # fmt: skip

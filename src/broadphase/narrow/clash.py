@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_length
 from broadphase.narrow.clearance import MEETS, Solids, measure, pairs_within, solids_of
+from broadphase.narrow.grouping import ClashGroups, group_cells, group_keys
+from broadphase.narrow.part_pairs import NamedPairs
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.filters import ByRow
     from broadphase.narrow.clearance import Clearances, Parts
+    from broadphase.narrow.part_pairs import Patterns
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
@@ -73,6 +78,54 @@ class Clashes(NamedTuple):
         """Count the clashes of each kind, worst first."""
         return {kind: int((self.kinds == kind).sum()) for kind in CLASH_KINDS}
 
+    def worst_first(self) -> NDArray[np.int64]:
+        """Return the rows by kind, the worst first; of one kind, the deepest and then the nearest first."""
+        ranks = np.zeros(len(self.kinds), np.int64)
+        for rank, kind in enumerate(CLASH_KINDS):
+            ranks[self.kinds == kind] = rank
+        return np.lexsort((self.gaps, -np.nan_to_num(self.depths), ranks))
+
+    def grouped(
+        self, keys: Sequence[Any] | None = None, other: Sequence[Any] | None = None, *, cell: float | None = None
+    ) -> ClashGroups:
+        """Group clashes whose parts have the same keys, or that are in the same cell.
+
+        Parameters
+        ----------
+        keys : sequence, shape (n,), optional
+            A key for each part, such as ``[part.parent for part in parts]``. Clashes of the same two keys, in either
+            order, are one group. A part of the key None stays alone.
+        other : sequence, optional
+            The same for the second set of parts, if there are two.
+        cell : float, optional
+            In place of keys: clashes in one cell of a grid of this edge are one group, by the middle of their points.
+
+        Returns
+        -------
+        ClashGroups
+            ``keys``, ``rows``, ``offsets``, ``counts`` and ``worst``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Not one of `keys` and `cell`; fewer keys than parts; a key that is not hashable, by its row.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> bolts = [bp.Sphere(0.5)] * 3
+        >>> parts = bp.Shapes([bp.Box(9, 1, 1), *bolts], [[0, 0, 0], [-3, 0, 0], [0, 0, 0], [3, 0, 0.75]])
+        >>> found = bp.clashes(parts)
+        >>> groups = found.grouped(["flange", "bolt", "bolt", "bolt"])
+        >>> groups.keys, groups.counts.tolist(), found.pairs[groups.worst].tolist()
+        ([('flange', 'bolt')], [3], [[0, 1]])
+        """
+        if (keys is None) == (cell is None):
+            raise TypeError("grouped needs one of keys and cell")
+        if cell is not None:
+            return group_cells(self.points, self.worst_first(), cell)
+        return group_keys(self.pairs, self.worst_first(), cast("Sequence[Any]", keys), other)
+
 
 def clashes(
     shapes: Parts,
@@ -87,13 +140,16 @@ def clashes(
     group: ByRow = None,
     ignore_pairs: ArrayLike | None = None,
     parent: Any = None,
+    names: Any = None,
+    exclude: Patterns = (),
+    only: Patterns = (),
     progress: Progress = None,
 ) -> Clashes:
     """Find every pair of parts that clash, and how.
 
     Parameters
     ----------
-    shapes, other, solid, workers, layer, mask, group, ignore_pairs, parent
+    shapes, other, solid, workers, layer, mask, group, ignore_pairs, parent, names, exclude, only
         As in `clearances`, and so are errors.
     clearance : float
         Parts that are nearer are "near", in the unit of the shapes. Default: none are.
@@ -132,7 +188,7 @@ def clashes(
     limit = max(near, close)
     with reporting(progress) as told:
         first, second = solids_of(shapes, other, solid, workers, told)
-        candidates = pairs_within(first, second, limit, parent, filters, workers)
+        candidates = pairs_within(first, second, limit, parent, NamedPairs(names, exclude, only), filters, workers)
         found, relations = measure(first, second, candidates, limit, workers, told)
         return _by_kind(first, second, found, relations, close, workers, told)
 

@@ -11,8 +11,8 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_flag, as_length
 from broadphase.errors import UnsupportedQueryError, quoted
-from broadphase.filters import as_attribute
 from broadphase.narrow import custom
+from broadphase.narrow.part_pairs import NamedPairs, shared_parents
 from broadphase.narrow.row_pairs import distances
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
@@ -23,12 +23,13 @@ from broadphase.shapes.records import geometry_numbers
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from typing import TypeAlias
 
     from numpy.typing import ArrayLike, NDArray
 
     from broadphase.filters import ByRow
+    from broadphase.narrow.part_pairs import Names, Patterns
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int32]
@@ -80,6 +81,9 @@ def clearances(
     group: ByRow = None,
     ignore_pairs: ArrayLike | None = None,
     parent: Any = None,
+    names: Any = None,
+    exclude: Patterns = (),
+    only: Patterns = (),
     progress: Progress = None,
 ) -> Clearances:
     """Find every pair of shapes in space that are not farther apart than a limit, how far, and where.
@@ -96,9 +100,18 @@ def clearances(
         False.
     workers, layer, mask, group, ignore_pairs : optional
         As in `pairs`.
-    parent : array_like of int, shape (n,), optional
-        The assembly that each part belongs to: pairs of parts with the same parent are left out; -1: none. With
-        `other`, a tuple (for `shapes`, for `other`).
+    parent : array_like of int, or of str, shape (n,), optional
+        The assembly that each part belongs to, by number or name, such as ``[part.parent for part in parts]``: pairs of
+        parts with the same parent are left out; -1, or None among names: none. With `other`, a tuple (for `shapes`, for
+        `other`).
+    names : sequence of str, shape (n,), optional
+        For `exclude` and `only`: the name of each part. Default: the attribute ``name`` of the parts in a list, as
+        those of `broadphase.io.read_parts` have. With `other`, a tuple (for `shapes`, for `other`).
+    exclude : iterable of (str, str)
+        Pairs of glob patterns, such as ``("bolt*", "nut*")``: a pair of parts is left out if the name of one matches
+        the first and that of the other the second. Upper and lower case differ.
+    only : iterable of (str, str)
+        The same: if there are any, only pairs of parts that match one of them are found.
     progress : bool or callable, optional
         As in `pairs`; the stages are "prepare" and "measure", which count pairs.
 
@@ -111,7 +124,7 @@ def clearances(
     ------
     ValueError, TypeError, UnsupportedQueryError
         Shapes in the plane or of a type of the user's own; a limit that is below 0 or not finite; filters of the wrong
-        shape.
+        shape; what is no pair of patterns; a part without a name, by its row.
 
     See Also
     --------
@@ -137,7 +150,7 @@ def clearances(
     filters = {"layer": layer, "mask": mask, "group": group, "ignore_pairs": ignore_pairs}
     with reporting(progress) as told:
         first, second = solids_of(shapes, other, solid, workers, told)
-        candidates = pairs_within(first, second, limit, parent, filters, workers)
+        candidates = pairs_within(first, second, limit, parent, NamedPairs(names, exclude, only), filters, workers)
         return measure(first, second, candidates, limit, workers, told)[0]
 
 
@@ -149,7 +162,9 @@ class Solids:
 
     def __init__(self, given: Any, name: str, solid: bool, workers: int = 1) -> None:
         solid = as_flag(solid, "solid")
-        self.shapes = shapes = as_placed(given, name)
+        listed = _as_listed(given, name)
+        self.names: Names | None = None if isinstance(listed, Shapes) else _names_of(listed)
+        self.shapes = shapes = as_placed(listed, name)
         if shapes.dim != 3 and len(shapes):
             raise ValueError(f"{name} must be in space, not in {shapes.dim} dimensions")
         if shapes.geometries.has_custom:
@@ -202,14 +217,22 @@ def solids_of(shapes: Any, other: Any, solid: bool, workers: int, told: Told) ->
 
 
 def pairs_within(
-    first: Solids, second: Solids, limit: float, parent: Any, filters: dict[str, Any], workers: int
+    first: Solids,
+    second: Solids,
+    limit: float,
+    parent: Any,
+    named: NamedPairs,
+    filters: dict[str, Any],
+    workers: int,
 ) -> Rows:
     """Find the candidates: pairs whose boxes are not farther apart than the limit, in lexicographic order."""
-    if not len(first) or not len(second):
+    sets = [first] if second is first else [first, second]
+    counts = [len(one) for one in sets]
+    if not all(counts):
         return np.empty((0, 2), np.int32)
     shared: Any = None
     if parent is not None:
-        parents = _parents(parent, [len(first)] if second is first else [len(first), len(second)])
+        parents = shared_parents(parent, counts)
         shared = parents[0] if second is first else tuple(parents)
     margin = np.nextafter(limit * (1 + 1e-12), np.inf)  # boxes are grown by a rounded half of it
     rows, others = first.shapes.living_rows(), second.shapes.living_rows()
@@ -219,6 +242,7 @@ def pairs_within(
     found: NDArray[np.int32] = box_pairs(
         first.shapes.boxes, other, margin=float(margin), sort=True, workers=workers, ignore_shared=shared, **filters
     )
+    found = named.passing(found, [one.names for one in sets], counts)
     return found
 
 
@@ -263,14 +287,9 @@ def as_placed(given: Any, name: str, first: int = 0) -> Shapes:
 
     Errors count the places in the list from `first`.
     """
-    if isinstance(given, Shapes):
-        return given
-    try:
-        listed = None if isinstance(given, Shape | str | Mapping) or hasattr(given, "parts") else list(given)
-    except TypeError:  # also for arrays of no axes, which have __iter__
-        listed = None
-    if listed is None:
-        raise TypeError(f"{name} must be Shapes or a list of shapes, not {quoted(given)}{_advice(given)}")
+    listed = _as_listed(given, name)
+    if isinstance(listed, Shapes):
+        return listed
     parts: list[Shape] = []
     positions, rotations = [], []
     known: dict[int, Mesh] = {}  # parts of one geometry share it
@@ -296,6 +315,31 @@ def as_placed(given: Any, name: str, first: int = 0) -> Shapes:
     return Shapes(parts, np.array(positions).reshape(-1, 3), rotations if known else None)
 
 
+def _as_listed(given: Any, name: str) -> Shapes | list[Any]:
+    """Return placed shapes, or a list of what was given as parts."""
+    if isinstance(given, Shapes):
+        return given
+    try:
+        listed = None if isinstance(given, Shape | str | Mapping) or hasattr(given, "parts") else list(given)
+    except TypeError:  # also for arrays of no axes, which have __iter__
+        listed = None
+    if listed is None:
+        raise TypeError(f"{name} must be Shapes or a list of shapes, not {quoted(given)}{_advice(given)}")
+    return listed
+
+
+def _names_of(listed: list[Any]) -> list[str | None]:
+    """Return the names that parts in a list have themselves."""
+    names: list[str | None] = []
+    for part in listed:
+        if isinstance(part, Shape):
+            names += [None] * len(part)
+        else:
+            name = getattr(part, "name", None)
+            names.append(name if isinstance(name, str) else None)
+    return names
+
+
 _NOT_ROTATED = np.eye(4)[0]
 
 
@@ -318,18 +362,3 @@ def _geometry_of(shapes: Shapes, rows: Rows) -> NDArray[np.int64]:
     found = np.full(len(rows), -1, np.int64)
     found[are_kept_elsewhere(kinds)] = geometry_numbers(kinds, sizes, numbers)
     return found
-
-
-def _parents(parent: Any, counts: Sequence[int]) -> list[NDArray[np.int64]]:
-    """Return the parents of the parts of one set or two, those without one with a number that no other has."""
-    if len(counts) == 1:
-        given = [as_attribute("parent", parent, counts[0], np.int64)]
-    elif isinstance(parent, tuple) and len(parent) == 2:
-        given = [as_attribute(f"parent[{k}]", parent[k], counts[k], np.int64) for k in range(2)]
-    else:
-        raise TypeError("parent must be a tuple (for shapes, for other)")
-    together = np.concatenate(given)
-    alone = together == -1
-    numbers = np.unique(together, return_inverse=True)[1].astype(np.int64)
-    numbers[alone] = -1 - np.arange(alone.sum())
-    return np.split(numbers, [counts[0]])[: len(counts)]
