@@ -4,6 +4,7 @@ import base64
 import csv
 import json
 import re
+import zipfile
 import zlib
 
 import numpy as np
@@ -141,6 +142,21 @@ def test_baseline_says_what_is_new_unchanged_and_gone(engine, run, tmp_path):
     assert {"new", "unchanged", "gone"} <= set(out.split())
     assert run(*options, "-o", before)[0] == 1
     assert run("clash", engine, "--baseline", engine)[0] == 1
+
+
+def test_bcf_is_one_of_the_reports(engine, run, tmp_path):
+    path = tmp_path / "clashes.bcf"
+    for options, version in (((), "2.1"), (("--bcf-version", "3.0"), "3.0")):
+        code, _, err = run("clash", engine, "-o", path, *options, "--group-by", "name")
+        assert (code, err) == (4, "")
+        with zipfile.ZipFile(path) as archive:
+            assert f'VersionId="{version}"'.encode() in archive.read("bcf.version")
+            titles = [archive.read(name) for name in archive.namelist() if name.endswith("markup.bcf")]
+        assert any("cover – cover again".encode() in text for text in titles)
+    for wrong in (["-o", path, "--bcf-version", "2"], ["-o", tmp_path / "a.csv", "--bcf-version", "3.0"]):
+        code, _, err = run("clash", engine, *wrong)
+        assert (code, "--bcf-version" in err) == (2, True)
+    assert run("clash", engine, "--bcf-version", "3.0")[0] == 2
 
 
 def test_unit_is_that_of_the_files_that_say_one(engine, run, tmp_path):

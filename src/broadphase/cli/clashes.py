@@ -17,7 +17,8 @@ from broadphase.cli.options import JsonOption, ProgressOption, WorkersOption, na
 from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar, say
 from broadphase.errors import clipped
 from broadphase.files import refuse_inputs, require_ending
-from broadphase.io.clashes import write_report
+from broadphase.io.clash_report import report_of
+from broadphase.io.clashes import require_bcf_version, write_report
 from broadphase.narrow.part_pairs import matching
 from broadphase.scale.clock import Clock
 
@@ -111,6 +112,9 @@ def clash(
         Path | None,
         typer.Option("--baseline", help="An earlier .json report: says which clashes are new, unchanged or gone."),
     ] = None,
+    bcf_version: Annotated[
+        str | None, typer.Option("--bcf-version", help="Of .bcf and .bcfzip files: 2.1 (the default) or 3.0.")
+    ] = None,
     surfaces: Annotated[bool, typer.Option("--surfaces", help="Parts are surfaces: they contain nothing.")] = False,
     workers: WorkersOption = 1,
     as_json: JsonOption = False,
@@ -128,11 +132,17 @@ def clash(
     - `broadphase clash engine.glb --tolerance 0.0001 --output clashes.csv`
 
     - `broadphase clash walls.glb pipes.glb --clearance 0.05 --between-files --json`
+
+    - `broadphase clash house.ifc --group-by type --baseline monday.json --output friday.bcf`
     """
     if output is not None:
         with naming_option("--output"):
             require_ending(output, io.CLASH_FORMATS)
+        with naming_option("--bcf-version"):
+            require_bcf_version(output, bcf_version)
         refuse_inputs(output, files)
+    elif bcf_version is not None:
+        raise typer.BadParameter("needs --output", param_hint="--bcf-version")
     excluded, wanted = _patterns("--exclude", exclude), _patterns("--only", only)
     if (group_by == GroupBy.CELL) != (cell_size is not None):
         raise typer.BadParameter("--group-by cell needs it, and nothing else does", param_hint="--cell-size")
@@ -186,11 +196,11 @@ def clash(
                 progress=counted(step, text),
             )
         with clock.measure("describe"):
-            report = io.describe_clashes(found, read, group_by=grouping, cell_size=cell_size, baseline=baseline)
+            report = report_of(found, read, watertight, grouping, cell_size, baseline)
         if output is not None:
             step("writing")
             with clock.measure("write"):
-                write_report(output, report, read)
+                write_report(output, report, read, bcf_version)
     counts = report["counts"]
     answer: dict[str, Any] = {
         "files": [file.source for file in read],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from broadphase.io.part_file import Part, PartFile
     from broadphase.narrow import Clashes
 
-__all__ = ["GROUPINGS", "describe_clashes", "parts_of_clash"]
+__all__ = ["GROUPINGS", "describe_clashes", "parts_of_clash", "report_of"]
 
 GROUPINGS = ("name", "parent", "type", "cell")
 """What clashes can be grouped by."""
@@ -52,6 +52,18 @@ def describe_clashes(
         baseline that are no more; ``groups``, the worst first, with the places of their ``clashes``. All values are
         those of JSON.
     """
+    return report_of(clashes, files, _are_closed(files), group_by, cell_size, baseline)
+
+
+def report_of(
+    clashes: Clashes,
+    files: Sequence[PartFile],
+    are_closed: Sequence[bool],
+    group_by: str | None = None,
+    cell_size: float | None = None,
+    baseline: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Return the report of `describe_clashes`, where it is known of each part whether its mesh is closed."""
     known = [(file, part) for file in files for part in file.parts]
     if len(clashes.pairs) and clashes.pairs.max() >= len(known):
         raise ValueError(f"files have {len(known):,} parts, and there is a clash of part {clashes.pairs.max()}")
@@ -82,7 +94,7 @@ def describe_clashes(
         "counts": clashes.counts(),
         "baseline": None if baseline is None else os.fspath(baseline),
         "last_number": number,
-        "parts": _describe_parts(known),
+        "parts": _describe_parts(known, are_closed),
         "clashes": found,
         "gone": [] if earlier is None else [one for guid, one in earlier.clashes.items() if guid not in still],
         "group_by": group_by,
@@ -99,11 +111,13 @@ def parts_of_clash(clash: dict[str, Any], parts: list[dict[str, Any]]) -> list[d
     return [parts[row] for row in clash["parts"]]
 
 
-def _describe_parts(known: list[tuple[PartFile, Part]]) -> list[dict[str, Any]]:
-    are_closed: dict[int, bool] = {}  # of each geometry, which parts share
-    for _, part in known:
-        if id(part.vertices) not in are_closed:
-            are_closed[id(part.vertices)] = Mesh(part.vertices, part.faces).is_watertight
+def _are_closed(files: Sequence[PartFile]) -> list[bool]:
+    parts = [part for file in files for part in file.parts]
+    meshes = {id(part.vertices): Mesh(part.vertices, part.faces) for part in parts}  # parts share geometry
+    return [meshes[id(part.vertices)].is_watertight for part in parts]
+
+
+def _describe_parts(known: list[tuple[PartFile, Part]], are_closed: Sequence[bool]) -> list[dict[str, Any]]:
     return [
         {
             "name": part.name,
@@ -112,9 +126,9 @@ def _describe_parts(known: list[tuple[PartFile, Part]]) -> list[dict[str, Any]]:
             "type": part.type,
             "ifc_guid": part.guid,
             "triangles": len(part.faces),
-            "watertight": are_closed[id(part.vertices)],
+            "watertight": bool(is_closed),
         }
-        for file, part in known
+        for (file, part), is_closed in zip(known, are_closed, strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Clashes to files: a table, JSON, or a page."""
+"""Clashes to files: a table, JSON, a page, or BCF."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from broadphase.errors import unknown_name
 from broadphase.files import path_of, refuse_inputs, replacing, require_ending
+from broadphase.io.bcf import BCF_VERSIONS, write_bcf
 from broadphase.io.clash_report import describe_clashes, parts_of_clash
 from broadphase.io.tables import spreadsheet_text
 
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from broadphase.io.part_file import PartFile
     from broadphase.narrow import Clashes
 
-__all__ = ["CLASH_FORMATS", "write_clashes", "write_report"]
+__all__ = ["CLASH_FORMATS", "require_bcf_version", "write_clashes", "write_report"]
 
-CLASH_FORMATS = (".csv", ".json", ".html")
+CLASH_FORMATS = (".csv", ".json", ".html", ".bcf", ".bcfzip")
 """The file name endings that `write_clashes` knows."""
+
+_BCF = (".bcf", ".bcfzip")
 
 _COLUMNS = (
     "number", "status", "kind_before", "kind", "first", "second", "first_file", "second_file", "gap", "depth",
@@ -45,6 +49,7 @@ def write_clashes(
     group_by: str | None = None,
     cell_size: float | None = None,
     baseline: str | os.PathLike[str] | None = None,
+    bcf_version: str | None = None,
 ) -> int:
     """Write clashes to a file, those of the worst kind first: of one kind, the deepest and then the nearest.
 
@@ -60,7 +65,8 @@ def write_clashes(
         ``clashes``, and the rest of the worst of them. .json: the same as objects, with names as they are, and the
         parts, and how many clashes of each kind there are; see `describe_clashes`. .html: a page that lists them with
         filters and shows each in 3D; it needs neither Python nor a network, and holds the triangles of all parts that
-        clash.
+        clash. .bcf or .bcfzip: a BCF file, which BIM programs open: a topic for each clash or group, with a camera that
+        looks at it, and the GlobalIds of its IFC parts.
     clashes : Clashes
         Of `broadphase.clashes`; its rows are those of the parts of all files, one after the other.
     files : sequence of PartFile
@@ -75,6 +81,8 @@ def write_clashes(
         "unchanged"; others are "new", and get the numbers behind the last one. Clashes that are "gone" are listed at
         the end. A part is known again by its GlobalId in IFC files, and otherwise by the names of its file and itself.
         Default: clashes are numbered from 1.
+    bcf_version : {"2.1", "3.0"}, optional
+        Of .bcf and .bcfzip files. Default: 2.1, which most programs read.
 
     Returns
     -------
@@ -84,7 +92,8 @@ def write_clashes(
     Raises
     ------
     ValueError
-        The file name ending or `group_by` is unknown; `cell_size` without such groups, or none.
+        The file name ending or `group_by` is unknown; `cell_size` without such groups, or none;
+        `bcf_version` is unknown, or for another format.
     FileFormatError
         The baseline is no such report, which names what is wrong in it; no part of `files` has a type to group by.
     FileExistsError
@@ -92,15 +101,28 @@ def write_clashes(
     """
     path = path_of(path)
     require_ending(path, CLASH_FORMATS)
+    require_bcf_version(path, bcf_version)
     refuse_inputs(path, [*(file.source for file in files), *([] if baseline is None else [baseline])])
     report = describe_clashes(clashes, files, group_by=group_by, cell_size=cell_size, baseline=baseline)
-    write_report(path, report, files)
+    write_report(path, report, files, bcf_version)
     return len(clashes.pairs)
 
 
-def write_report(path: Path, report: dict[str, Any], files: Sequence[PartFile]) -> None:
+def require_bcf_version(path: Path, version: str | None) -> None:
+    """Raise ValueError if a version of BCF is unknown, or given for another format."""
+    if version is not None and version not in BCF_VERSIONS:
+        raise ValueError(unknown_name("bcf_version", version, BCF_VERSIONS))
+    if version is not None and path.suffix.lower() not in _BCF:
+        raise ValueError(f"{path}: bcf_version is for {' and '.join(_BCF)} files")
+
+
+def write_report(path: Path, report: dict[str, Any], files: Sequence[PartFile], bcf_version: str | None = None) -> None:
     """Write what `describe_clashes` has returned for these files, in the format that the file name ends in."""
     suffix = path.suffix.lower()
+    if suffix in _BCF:
+        with replacing(path) as target, target.open("wb") as archive:
+            write_bcf(archive, report, files, bcf_version or BCF_VERSIONS[0])
+        return
     # Names of files may hold what is no character, and names of parts half of one: then as an escape.
     escaping = "backslashreplace"
     with replacing(path) as target, target.open("w", encoding="utf-8", newline="", errors=escaping) as stream:
