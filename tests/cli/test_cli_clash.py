@@ -144,6 +144,21 @@ def test_baseline_says_what_is_new_unchanged_and_gone(engine, run, tmp_path):
     assert run("clash", engine, "--baseline", engine)[0] == 1
 
 
+def test_volumes_are_in_the_table_and_in_reports(engine, run, tmp_path):
+    pytest.importorskip("manifold3d")
+    code, out, err = run("clash", engine, "--volume", "--only", "block:bolt", "-o", tmp_path / "a.json")
+    assert (code, err) == (4, "")
+    assert "volume (m³)" in out
+    assert "0.5" in out.split("block")[-1].split()
+    (clash,) = json.loads((tmp_path / "a.json").read_text("utf-8"))["clashes"]
+    assert abs(clash["volume"] - 0.5 * 0.5 * 2) < 1e-6
+    run("clash", engine, "--volume", "--baseline", tmp_path / "a.json", "--exclude", "bolt:*", "-o", tmp_path / "b.csv")
+    with (tmp_path / "b.csv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert (rows[-1]["status"], rows[-1]["volume"]) == ("gone", repr(clash["volume"]))
+    assert "volume (" not in run("clash", engine)[1]
+
+
 def test_bcf_is_one_of_the_reports(engine, run, tmp_path):
     path = tmp_path / "clashes.bcf"
     for options, version in (((), "2.1"), (("--bcf-version", "3.0"), "3.0")):

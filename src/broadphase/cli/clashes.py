@@ -115,6 +115,9 @@ def clash(
     bcf_version: Annotated[
         str | None, typer.Option("--bcf-version", help="Of .bcf and .bcfzip files: 2.1 (the default) or 3.0.")
     ] = None,
+    volume: Annotated[
+        bool, typer.Option("--volume", help="Also find the interference volumes; needs broadphase[volume].")
+    ] = False,
     surfaces: Annotated[bool, typer.Option("--surfaces", help="Parts are surfaces: they contain nothing.")] = False,
     workers: WorkersOption = 1,
     as_json: JsonOption = False,
@@ -193,6 +196,7 @@ def clash(
                 names=names,
                 exclude=excluded,
                 only=wanted,
+                volume=volume,
                 progress=counted(step, text),
             )
         with clock.measure("describe"):
@@ -293,6 +297,9 @@ def _print_worst(report: dict[str, Any], unit: str) -> None:
     if not lines:
         return
     titles = ["number", "status", "kind", "first", "second", f"gap ({unit})", f"depth ({unit})", "measured by"]
+    has_volumes = any(clash["volume"] is not None for clash in clashes)
+    if has_volumes:
+        titles.append(f"volume ({unit}³)")
     if groups is not None:
         titles.append("clashes")
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -311,6 +318,8 @@ def _print_worst(report: dict[str, Any], unit: str) -> None:
         cells += [clipped(label, 60) for label in labels]
         cells += ["" if worst is None else f"{worst['gap']:.6g}", "" if depth is None else f"{depth:.6g}"]
         cells.append("" if worst is None else worst["depth_by"] or "")
+        if has_volumes:
+            cells.append("" if worst is None or worst["volume"] is None else f"{worst['volume']:.6g}")
         table.add_row(*cells, *([] if groups is None else [f"{len(line['clashes']):,}"]))
     print_table(table)
     if len(lines) > _MOST_LISTED:

@@ -93,10 +93,12 @@ def _scale_of(files: Sequence[PartFile]) -> float:
     """Return what makes metres of the lengths of the files; those without a unit are taken as metres."""
     for file in files:
         if file.unit is not None:
-            if file.unit.lower() not in _METRES:
-                raise FileFormatError(f"{clipped(file.source)}: BCF is in metres, and {quoted(file.unit)} is no unit "
-                                      "that is known")  # fmt: skip
-            return _METRES[file.unit.lower()]
+            factor, _, name = file.unit.lower().rpartition(" * ")  # such as "0.001 * meters"
+            try:
+                return float(factor or 1.0) * _METRES[name]
+            except (KeyError, ValueError):
+                shown = f"{clipped(file.source)}: BCF is in metres, and {quoted(file.unit)} is no unit that is known"
+                raise FileFormatError(shown) from None
     return 1.0
 
 
@@ -150,7 +152,9 @@ def _sentence(clash: dict[str, Any], parts: list[dict[str, Any]], unit: str) -> 
     if clash["status"] == "gone":
         return f"{pair} do not clash any more; they were: {clash['kind']}."
     if clash["depth"] is not None:
-        return f"{clash['kind']}: {pair}, depth {clash['depth']:.6g}{unit}, measured by {clash['depth_by']}."
+        depth = f"depth {clash['depth']:.6g}{unit}, measured by {clash['depth_by']}"
+        volume = "" if clash["volume"] is None else f"; volume {clash['volume']:.6g}{unit and f'{unit}³'}"
+        return f"{clash['kind']}: {pair}, {depth}{volume}."
     return f"{clash['kind']}: {pair}, gap {clash['gap']:.6g}{unit}."
 
 

@@ -140,6 +140,7 @@ def _describe(clashes: Clashes, row: int) -> dict[str, Any]:
         "gap": float(clashes.gaps[row]),
         "depth": None if math.isnan(depth) else depth,
         "depth_by": str(clashes.depths_by[row]) or None,
+        "volume": None if clashes.volumes is None or math.isnan(clashes.volumes[row]) else float(clashes.volumes[row]),
         "outer": {1: 0, -1: 1}.get(int(clashes.inside[row])),  # the first or the second of the two
         "points": clashes.points[row].tolist(),
     }
@@ -202,6 +203,7 @@ class _Baseline:
                     "number": int(clash["number"]),
                     "gap": float(clash["gap"]),
                     "depth": None if clash["depth"] is None else float(clash["depth"]),
+                    "volume": None if clash["volume"] is None else float(clash["volume"]),
                     "points": [[float(x), float(y), float(z)] for x, y, z in (one, two)],
                     "kind": CLASH_KINDS[CLASH_KINDS.index(clash["kind"])],
                     "status": "gone",

@@ -37,7 +37,7 @@ _BCF = (".bcf", ".bcfzip")
 
 _COLUMNS = (
     "number", "status", "kind_before", "kind", "first", "second", "first_file", "second_file", "gap", "depth",
-    "depth_by", "outer", "unit", "x1", "y1", "z1", "x2", "y2", "z2",
+    "depth_by", "volume", "outer", "unit", "x1", "y1", "z1", "x2", "y2", "z2",
 )  # fmt: skip
 
 
@@ -59,14 +59,14 @@ def write_clashes(
     ----------
     path : path-like
         .csv: a row for each clash: its ``number`` and ``status``, ``kind``, the names and files of the parts, ``gap``,
-        ``depth`` and how that is measured, which part is the ``outer`` one that contains the other, the unit of
-        lengths, and the points on both parts; a name that a spreadsheet would take for a formula gets an apostrophe in
-        front, and control codes are written as escapes. With `group_by`, a row for each group with the number of its
-        ``clashes``, and the rest of the worst of them. .json: the same as objects, with names as they are, and the
-        parts, and how many clashes of each kind there are; see `describe_clashes`. .html: a page that lists them with
-        filters and shows each in 3D; it needs neither Python nor a network, and holds the triangles of all parts that
-        clash. .bcf or .bcfzip: a BCF file, which BIM programs open: a topic for each clash or group, with a camera that
-        looks at it, and the GlobalIds of its IFC parts.
+        ``depth`` and how that is measured, ``volume`` if it is known, which part is the ``outer`` one that contains the
+        other, the unit of lengths, and the points on both parts; a name that a spreadsheet would take for a formula
+        gets an apostrophe in front, and control codes are written as escapes. With `group_by`, a row for each group
+        with the number of its ``clashes``, and the rest of the worst of them. .json: the same as objects, with names as
+        they are, and the parts, and how many clashes of each kind there are; see `describe_clashes`. .html: a page that
+        lists them with filters and shows each in 3D; it needs neither Python nor a network, and holds the triangles of
+        all parts that clash. .bcf or .bcfzip: a BCF file, which BIM programs open: a topic for each clash or group,
+        with a camera that looks at it, and the GlobalIds of its IFC parts.
     clashes : Clashes
         Of `broadphase.clashes`; its rows are those of the parts of all files, one after the other.
     files : sequence of PartFile

@@ -61,7 +61,7 @@ def read_dae(stream: IO[bytes], stem: str, left: LeftOut) -> tuple[list[MeshNode
         if own:
             found.append(PlacedMesh(number, above, name or stem, *_joined(own), pose))
     size = file.assetInfo.unitmeter
-    unit = "meters" if size is None or np.isclose(size, 1.0) else f"{size} * meters"
+    unit = "m" if size is None or np.isclose(size, 1.0) else f"{size} * meters"
     return named_nodes(found, names), unit
 
 

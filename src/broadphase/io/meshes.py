@@ -174,7 +174,8 @@ def _by_library(stream: IO[bytes], suffix: str, stem: str, left: LeftOut) -> tup
         if suffix == ".ply":
             stream.seek(0)
             _note_elements(stream, left)
-        return _nodes_of(scene, stem, left), None if scene.units is None else str(scene.units)
+        unit = None if scene.units is None else str(scene.units)
+        return _nodes_of(scene, stem, left), "m" if unit == "meters" else unit  # as other formats call it
     except MissingExtraError:
         raise
     except ImportError as error:

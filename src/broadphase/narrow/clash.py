@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_length
+from broadphase.arguments import as_flag, as_length
 from broadphase.narrow.clearance import MEETS, Solids, measure, pairs_within, solids_of
 from broadphase.narrow.grouping import ClashGroups, group_cells, group_keys
 from broadphase.narrow.part_pairs import NamedPairs
+from broadphase.narrow.volume import common_volumes, load_library
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
 from broadphase.workers import worker_count
@@ -63,6 +64,9 @@ class Clashes(NamedTuple):
         1 if the first contains the second, -1 if the second contains the first; else 0.
     are_solid : ndarray, shape (m, 2), bool
         Whether each counts as solid: False for open meshes.
+    volumes : ndarray, shape (m,), float64, optional
+        With ``volume=True``: the interference volume, which both have in common. 0 if they are apart. NaN if one is not
+        solid or is round, or is a mesh whose faces are not oriented alike.
     """
 
     pairs: Rows
@@ -73,6 +77,7 @@ class Clashes(NamedTuple):
     points: Floats
     inside: NDArray[np.int8]
     are_solid: NDArray[np.bool_]
+    volumes: Floats | None = None
 
     def counts(self) -> dict[str, int]:
         """Count the clashes of each kind, worst first."""
@@ -143,6 +148,7 @@ def clashes(
     names: Any = None,
     exclude: Patterns = (),
     only: Patterns = (),
+    volume: bool = False,
     progress: Progress = None,
 ) -> Clashes:
     """Find every pair of parts that clash, and how.
@@ -155,8 +161,16 @@ def clashes(
         Parts that are nearer are "near", in the unit of the shapes. Default: none are.
     tolerance : float
         Gaps and depths up to this "touch", and parts that are equal up to this are duplicates.
+    volume : bool
+        Also find the interference volumes of meshes, hulls and boxes, by ``manifold3d``; needs
+        ``pip install "broadphase[volume]"``. Takes much longer than all the rest.
     progress : bool or callable, optional
-        As in `clearances`; the stages are "prepare", "measure", "compare" and "depths".
+        As in `clearances`; the stages are "prepare", "measure", "compare", "depths" and "volumes".
+
+    Raises
+    ------
+    MissingExtraError
+        `volume`, and manifold3d is not installed.
 
     Returns
     -------
@@ -183,14 +197,17 @@ def clashes(
     [2, 3] near nan
     """
     near, close = as_length(clearance, "clearance"), as_length(tolerance, "tolerance")
-    workers = worker_count(workers)
+    workers, wants_volume = worker_count(workers), as_flag(volume, "volume")
+    if wants_volume:
+        load_library()  # before the search, which may take long
     filters = {"layer": layer, "mask": mask, "group": group, "ignore_pairs": ignore_pairs}
     limit = max(near, close)
     with reporting(progress) as told:
         first, second = solids_of(shapes, other, solid, workers, told)
         candidates = pairs_within(first, second, limit, parent, NamedPairs(names, exclude, only), filters, workers)
         found, relations = measure(first, second, candidates, limit, workers, told)
-        return _by_kind(first, second, found, relations, close, workers, told)
+        kinds = _by_kind(first, second, found, relations, close, workers, told)
+        return kinds._replace(volumes=common_volumes(first, second, found, told)) if wants_volume else kinds
 
 
 def _by_kind(
