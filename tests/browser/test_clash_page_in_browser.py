@@ -52,6 +52,28 @@ def test_clash_page_lists_filters_and_shows(tab, keep):
     keep(tab.page)
 
 
+def test_clash_page_opens_groups(watch, tmp_path):
+    scene = trimesh.Scene()
+    for row in range(4):
+        pose = np.eye(4)
+        pose[0, 3] = 0.5 * row
+        name = f"bolt.{row}" if row else "flange"
+        scene.add_geometry(trimesh.creation.box((2, 2, 2)), node_name=name, geom_name=name, transform=pose)
+    scene.export(tmp_path / "parts.glb")
+    for name in ("first.json", "page.html"):
+        options = [] if name == "first.json" else ["--group-by", "name", "--baseline", str(tmp_path / "first.json")]
+        cli.main(["clash", str(tmp_path / "parts.glb"), *options, "-o", str(tmp_path / name)])
+    tab = watch((tmp_path / "page.html").as_uri(), offline=True)
+    tab.wait_for("note", "penetrates")
+    assert sorted(tab.page.locator("#list summary").all_inner_texts()) == ["bolt – bolt (3)", "flange – bolt (3)"]
+    assert "0 new, 6 unchanged, 0 gone." in tab.text("facts")
+    assert tab.page.locator("#list details[open] button").count() == 3
+    tab.page.locator("#list details:not([open]) summary").click()
+    tab.page.locator("#list details").nth(1).locator("button").nth(2).click()
+    assert tab.page.locator("#list [aria-current]").count() == 1
+    assert tab.errors == []
+
+
 def test_clash_page_loads_nothing_else_and_has_no_errors(tab):
     assert len([url for url in tab.requested if not url.startswith(("data:", "blob:"))]) == 1
     assert tab.errors == []

@@ -142,6 +142,8 @@ def test_baseline_says_what_is_new_unchanged_and_gone(engine, run, tmp_path):
     assert {"new", "unchanged", "gone"} <= set(out.split())
     assert run(*options, "-o", before)[0] == 1
     assert run("clash", engine, "--baseline", engine)[0] == 1
+    code, _, err = run("clash", tmp_path / "none.glb", "--baseline", tmp_path / "none.json")  # before files are read
+    assert (code, "none.json" in err, "none.glb" in err) == (1, True, False)
 
 
 def test_volumes_are_in_the_table_and_in_reports(engine, run, tmp_path):

@@ -90,6 +90,7 @@ def check(root, version):
         order = ORDERS[version].get(element.tag)
         if order is not None and "Component" not in names_in(element):  # in colours of 3.0, Components are a list
             assert [order.index(name) for name in names_in(element)] == sorted(map(order.index, names_in(element)))
+        assert element.tag not in ("Header", "Selection", "Exceptions", "Color") or len(element) > 0
         assert NEEDED.get(element.tag, set()) <= element.attrib.keys()
         for name, value in element.attrib.items():
             assert re.fullmatch(FORMS[name], value)
@@ -138,12 +139,10 @@ def test_files_are_valid_by_the_published_schemas(version, suffix, tmp_path):
     files = house(suffix)
     write_clashes(tmp_path / "1.json", bp.clashes([one for file in files for one in file.parts]), files)
     gone = [files[0], files[1]._replace(parts=[files[1].parts[0]])]
-    for options in (
-        {},
-        {"group_by": "name"},
-        {"group_by": "cell", "cell_size": 3.0},
-        {"baseline": tmp_path / "1.json"},
-    ):
+    grid = {"group_by": "cell", "cell_size": 0.1}
+    write_clashes(tmp_path / "2.json", bp.clashes([one for file in files for one in file.parts]), files, **grid)
+    since = [{"baseline": tmp_path / "1.json"}, {"baseline": tmp_path / "2.json", **grid}]
+    for options in ({}, {"group_by": "name"}, grid, *since):
         content = written(tmp_path / "a.bcf", gone, 1.0, bcf_version=version, **options)
         for name, text in content.items():
             kind = {"markup.bcf": "markup", "viewpoint.bcfv": "visinfo", "bcf.version": "version",
@@ -175,7 +174,9 @@ def title(markup):
     return markup.find("Topic/Title").text
 
 
-@pytest.mark.parametrize(("unit", "scale"), [("m", 1.0), ("mm", 0.001), (None, 1.0), ("inches", 0.0254)])
+@pytest.mark.parametrize(
+    ("unit", "scale"), [("m", 1.0), ("mm", 0.001), (None, 1.0), ("inches", 0.0254), ("0.01 * meters", 0.01)]
+)
 def test_camera_looks_at_the_clash_from_near_by(unit, scale, tmp_path):
     files = [file._replace(unit=unit) for file in house(".stl")]
     by_title = {title(markup): view for markup, view in topics_of(written(tmp_path / "a.bcf", files, 1.0)).values()}
@@ -249,6 +250,19 @@ def test_guids_stay_and_gone_clashes_are_closed(tmp_path):
         assert (view is None) == (statuses[guid] == "Closed")
     labels = {one.text for markup, _ in again.values() for one in markup.iter("Labels")}
     assert labels == {"penetrates", "contains", "unchanged", "gone"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_cells_that_are_empty_by_now_are_closed(version, tmp_path):
+    files, grid = house(), {"group_by": "cell", "cell_size": 0.1}
+    write_clashes(tmp_path / "1.json", bp.clashes([one for file in files for one in file.parts]), files, **grid)
+    less = [PartFile([files[0].parts[0]], "one.ifc", "m")]
+    topics = topics_of(written(tmp_path / "a.bcf", less, baseline=tmp_path / "1.json", bcf_version=version, **grid))
+    assert len(topics) == 2
+    for markup, view in topics.values():
+        assert view is None
+        assert markup.find("Topic").get("TopicStatus") == "Closed"
+        check(markup, version)
 
 
 def test_many_bolts_of_a_flange_are_one_topic(tmp_path):

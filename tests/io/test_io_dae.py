@@ -47,6 +47,9 @@ def test_node_is_one_closed_part_under_its_name(tmp_path):
         ("bolt", "assembly"), ("bolt (2)", "assembly"), ("box", None)
     ]  # fmt: skip
     assert file.unit == "0.001 * meters"
+    metres = tmp_path / "metres.dae"
+    metres.write_text((tmp_path / "file.dae").read_text().replace('meter="0.001"', 'meter="1"'))
+    assert read_parts(metres).unit == "m"  # as of other formats
     for part, place in zip(file.parts, (np.add(2 * BOX, [0, 0, 5]), np.add(BOX, [9, 0, 5]), BOX), strict=True):
         assert len(part.faces) == len(BOX_FACES)
         assert bp.Mesh(part.vertices, part.faces).is_watertight

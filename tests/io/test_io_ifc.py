@@ -1,12 +1,14 @@
 """Products of IFC files as boxes and as parts; part names of glTF files whose numbers lie beside them."""
 
 import json
+import re
+import zipfile
 
 import numpy as np
 import pytest
 
 import broadphase as bp
-from broadphase.io import read_boxes, read_parts
+from broadphase.io import read_boxes, read_parts, write_clashes
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +75,18 @@ def test_ifc_gives_parts_that_clash(house):
     assert bp.clashes(bp.Shapes(meshes, places, turns)).kinds.tolist() == ["penetrates"]
     for part, box in zip(file.parts, read_boxes(house).boxes, strict=True):
         np.testing.assert_allclose(part.placed_vertices().min(axis=0), box[0], atol=1e-9)
+
+
+def test_ifc_clashes_are_handed_on_with_the_guids_of_the_file(house, tmp_path):
+    file = read_parts(house)
+    found = bp.clashes(file.parts, parent=[part.parent for part in file.parts])
+    write_clashes(tmp_path / "clashes.bcf", found, [file], group_by="type")
+    walls = __import__("ifcopenshell").open(str(house)).by_type("IfcWall")
+    with zipfile.ZipFile(tmp_path / "clashes.bcf") as archive:
+        (markup,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("markup.bcf"))
+        (view,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("viewpoint.bcfv"))
+    assert "<Title>Clash 1: IfcWall – IfcWall</Title>" in markup
+    assert set(re.findall('IfcGuid="(.{22})"', view)) == {wall.GlobalId for wall in walls}
 
 
 @pytest.mark.parametrize("text", [b"", b"nothing", b"ISO-10303-21;\nHEADER;\nnothing"])

@@ -17,7 +17,7 @@ from broadphase.cli.options import JsonOption, ProgressOption, WorkersOption, na
 from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar, say
 from broadphase.errors import clipped
 from broadphase.files import refuse_inputs, require_ending
-from broadphase.io.clash_report import report_of
+from broadphase.io.clash_report import Baseline, report_of
 from broadphase.io.clashes import require_bcf_version, write_report
 from broadphase.narrow.part_pairs import matching
 from broadphase.scale.clock import Clock
@@ -156,6 +156,7 @@ def clash(
         raise typer.BadParameter("none of the files is an .obj file", param_hint="--parts")
     if between_files and len(files) == 1:
         raise typer.BadParameter("needs at least two files", param_hint="--between-files")
+    earlier = None if baseline is None else Baseline(baseline)
     clock = Clock()
     with progress_bar(progress) as step:
         read = []
@@ -200,7 +201,7 @@ def clash(
                 progress=counted(step, text),
             )
         with clock.measure("describe"):
-            report = report_of(found, read, watertight, grouping, cell_size, baseline)
+            report = report_of(found, read, watertight, grouping, cell_size, earlier)
         if output is not None:
             step("writing")
             with clock.measure("write"):

@@ -179,8 +179,9 @@ def _extensions(topics: list[_Topic]) -> ElementTree.Element:
 
 def _markup(topic: _Topic, view: str | None, now: str, is_third: bool) -> ElementTree.Element:
     root = ElementTree.Element("Markup")
-    header = _add(root, "Header")
-    listed = _add(header, "Files") if is_third else header
+    if topic.sources:  # of a cell that is empty by now, none is known
+        header = _add(root, "Header")
+        listed = _add(header, "Files") if is_third else header
     for source in topic.sources:
         file = _add(listed, "File", **{"IsExternal" if is_third else "isExternal": "true"})
         _add(file, "Filename", source)

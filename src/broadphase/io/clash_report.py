@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -16,12 +15,13 @@ from broadphase.narrow.clash import CLASH_KINDS
 from broadphase.shapes import Mesh
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from broadphase.io.part_file import Part, PartFile
     from broadphase.narrow import Clashes
 
-__all__ = ["GROUPINGS", "describe_clashes", "parts_of_clash", "report_of"]
+__all__ = ["GROUPINGS", "Baseline", "describe_clashes", "parts_of_clash", "report_of"]
 
 GROUPINGS = ("name", "parent", "type", "cell")
 """What clashes can be grouped by."""
@@ -52,7 +52,8 @@ def describe_clashes(
         baseline that are no more; ``groups``, the worst first, with the places of their ``clashes``. All values are
         those of JSON.
     """
-    return report_of(clashes, files, _are_closed(files), group_by, cell_size, baseline)
+    earlier = None if baseline is None else Baseline(path_of(baseline))
+    return report_of(clashes, files, _are_closed(files), group_by, cell_size, earlier)
 
 
 def report_of(
@@ -61,7 +62,7 @@ def report_of(
     are_closed: Sequence[bool],
     group_by: str | None = None,
     cell_size: float | None = None,
-    baseline: str | os.PathLike[str] | None = None,
+    earlier: Baseline | None = None,
 ) -> dict[str, Any]:
     """Return the report of `describe_clashes`, where it is known of each part whether its mesh is closed."""
     known = [(file, part) for file in files for part in file.parts]
@@ -69,7 +70,6 @@ def report_of(
         raise ValueError(f"files have {len(known):,} parts, and there is a clash of part {clashes.pairs.max()}")
     if (group_by == "cell") != (cell_size is not None):
         raise ValueError("group_by='cell' needs cell_size, and nothing else does")
-    earlier = None if baseline is None else _Baseline(path_of(baseline))
     names = _identities(known)
     found = []
     order = clashes.worst_first().tolist()
@@ -92,7 +92,7 @@ def report_of(
     report = {
         "unit": next((file.unit for file in files if file.unit is not None), None),
         "counts": clashes.counts(),
-        "baseline": None if baseline is None else os.fspath(baseline),
+        "baseline": None if earlier is None else earlier.source,
         "last_number": number,
         "parts": _describe_parts(known, are_closed),
         "clashes": found,
@@ -178,12 +178,13 @@ def _kept(part: dict[str, Any]) -> dict[str, Any]:
     return {"name": str(part["name"]), "file": str(part["file"]), "ifc_guid": None if guid is None else str(guid)}
 
 
-class _Baseline:
+class Baseline:
     """An earlier report: its clashes and groups by GUID, each clash with its two parts."""
 
     def __init__(self, path: Path) -> None:
         require_file(path)
-        shown = clipped(str(path))
+        self.source = str(path)
+        shown = clipped(self.source)
         try:
             report = json.loads(path.read_text("utf-8", errors="surrogateescape"))
         except (ValueError, RecursionError) as error:
@@ -238,7 +239,7 @@ def _groups(
     known: list[tuple[PartFile, Part]],
     report: dict[str, Any],
     order: list[int],
-    earlier: _Baseline | None,
+    earlier: Baseline | None,
 ) -> list[dict[str, Any]]:
     """Return the groups, the worst first, and those of the baseline that are no more, if it has the same grouping."""
     group_by = report["group_by"]
