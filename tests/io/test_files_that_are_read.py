@@ -138,7 +138,7 @@ def test_clashes_written_by_the_library_to_a_file_of_parts_are_refused(tmp_path)
     meshes = [bp.Mesh(part.vertices, part.faces) for part in read.parts]
     found = bp.clashes(bp.Shapes(meshes, [part.position for part in read.parts]))
     with pytest.raises(FileExistsError, match="is read"):
-        io.write_clashes(tmp_path / "clashes.json", found, [read], [True, True])
+        io.write_clashes(tmp_path / "clashes.json", found, [read])
     assert json.loads((tmp_path / "clashes.json").read_text())["nodes"]
 
 

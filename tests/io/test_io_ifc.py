@@ -77,6 +77,15 @@ def test_ifc_gives_parts_that_clash(house):
         np.testing.assert_allclose(part.placed_vertices().min(axis=0), box[0], atol=1e-9)
 
 
+@pytest.mark.parametrize("blank", [None, "", " "])
+def test_ifc_products_with_a_blank_name_are_named_by_type_and_guid(house, tmp_path, blank):
+    model = __import__("ifcopenshell").open(str(house))
+    wall = model.by_type("IfcWall")[0]
+    wall.Name = blank
+    model.write(str(tmp_path / "blank.ifc"))
+    assert f"IfcWall {wall.GlobalId}" in [part.name for part in read_parts(tmp_path / "blank.ifc").parts]
+
+
 def test_ifc_clashes_are_handed_on_with_the_guids_of_the_file(house, tmp_path):
     file = read_parts(house)
     found = bp.clashes(file.parts, parent=[part.parent for part in file.parts])

@@ -97,7 +97,7 @@ def _vertices(geometry: Any) -> Any:
 
 
 def _name_of(shape: Any) -> str:
-    return str(shape.name) if shape.name else f"{shape.type} {shape.guid}"
+    return str(shape.name) if (shape.name or "").strip() else f"{shape.type} {shape.guid}"
 
 
 def _assembly_of(model: Any, shape: Any) -> str | None:
