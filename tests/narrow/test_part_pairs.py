@@ -98,8 +98,14 @@ def test_parents_are_given_by_name():
     every = pairs_of()
     wanted = {(i, j) for i, j in every if names[i] is None or names[i] != names[j]}
     assert pairs_of(parent=names) == pairs_of(parent=numbers) == pairs_of(parent=np.array(names, object)) == wanted
+    assert pairs_of(parent=np.array(numbers, object)) == wanted
     assert pairs_of(parent=[None] * len(SHAPES)) == every
+    texts = [name or str(row) for row, name in enumerate(names)]
+    assert pairs_of(parent=np.array(texts)) == pairs_of(parent=texts) == wanted
     assert wanted < every
+    for library in ("pandas", "polars"):
+        series = pytest.importorskip(library).Series
+        assert pairs_of(parent=series(names)) == pairs_of(parent=series(numbers)) == wanted
     found = bp.clashes(SHAPES, OTHER, parent=(names, ["frame 1"] * len(OTHER)))
     assert {names[row] for row in found.pairs[:, 0].tolist()} == {None, "frame 0", "frame 2"}
     with pytest.raises(TypeError, match="parent must be a tuple"):

@@ -54,23 +54,30 @@ def shared_parents(parent: Any, counts: Sequence[int]) -> list[NDArray[np.int64]
 
 
 def _has_names(given: Any) -> bool:
-    """Return True if parents are given by name: the first of them is a text or None."""
-    if isinstance(given, np.ndarray):
-        return given.dtype.kind in "OUT" and given.ndim == 1
-    return isinstance(given, list | tuple) and any(isinstance(one, str) or one is None for one in given)
+    """Return True if parents are given by name: any of them is a text or None."""
+    if isinstance(given, np.ndarray) and given.dtype.kind != "O":
+        return given.dtype.kind in "UT" and given.ndim == 1
+    if hasattr(given, "to_list"):  # a series of pandas or polars
+        given = given.to_list()
+    return isinstance(given, list | tuple | np.ndarray) and any(isinstance(one, str) or one is None for one in given)
 
 
 def _as_names(title: str, given: Any, count: int) -> list[str | None]:
     """Check the names of `count` parts, of which some may have none."""
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise TypeError(f"{title} must be a list of names, not {quoted(given)}")
-    listed = [str(name) if isinstance(name, str) else name for name in given]
+    listed = [str(name) if isinstance(name, str) else None if _is_nan(name) else name for name in given]
     if len(listed) != count:
         raise ValueError(f"{title} has {len(listed):,} names for {count:,} parts")
     for row, name in enumerate(listed):
         if name is not None and not isinstance(name, str):
             raise TypeError(f"{title}[{row}] must be a name or None, not {quoted(name)}")
     return listed
+
+
+def _is_nan(name: Any) -> bool:
+    """Return True for what pandas has in place of a missing text."""
+    return isinstance(name, float) and np.isnan(name)
 
 
 class NamedPairs(NamedTuple):
