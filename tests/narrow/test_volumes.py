@@ -87,12 +87,25 @@ def test_what_has_no_known_volume_is_nan():
     pytest.importorskip("manifold3d")
     mixed = cube(faces=np.concatenate([FACES[:1, ::-1], FACES[1:]]))
     assert mixed.is_watertight
-    for one in (mixed, cube(faces=FACES[1:]), bp.Sphere(1)):
+    twice = np.concatenate([CORNERS * 3, CORNERS * 2])  # the inner shell is a hole, and faces outwards
+    nested = bp.Mesh(twice, np.concatenate([FACES, FACES + 8]))
+    apart = bp.Mesh(np.concatenate([CORNERS, CORNERS + 9]), np.concatenate([FACES, FACES[:, ::-1] + 8]))
+    for one in (mixed, cube(faces=FACES[1:]), bp.Sphere(1), nested, apart):
         found = bp.clashes(bp.Shapes([one, cube()], [[0, 0, 0], [1, 0.1, 0]]), volume=True)
         assert np.isnan(found.volumes).tolist() == [True]
     assert np.isnan(bp.clashes([cube(), cube()], volume=True, solid=False).volumes).all()
     none = bp.clashes(bp.Shapes([cube()] * 2, [[0, 0, 0], [9, 0, 0]]), volume=True)
     assert none.volumes.shape == (0,)
+
+
+def test_volumes_of_several_shells():
+    pytest.importorskip("manifold3d")
+    corners = np.concatenate([CORNERS * 3, CORNERS * 2, CORNERS + np.array([9, 0, 0])])
+    shells = [FACES, FACES[:, ::-1] + 8, FACES + 16]  # a hollow one, and another one beside it
+    for orientation in (1, -1):
+        nested = bp.Mesh(corners, np.concatenate(shells)[:, ::orientation])
+        found = bp.clashes(bp.Shapes([nested, cube((20, 20, 0.5))], np.zeros((2, 3))), volume=True)
+        assert np.allclose(found.volumes, (6**2 - 4**2 + 2**2) * 1.0)
 
 
 def test_library_that_is_missing_is_named(monkeypatch):

@@ -88,10 +88,29 @@ class _Maker:
         faces = faces[(corners[:, 0] != corners[:, 1]) & (corners[:, 1] != corners[:, 2])]
         found = self._closed(vertices, faces)
         if found is not None and found.volume() < 0:  # all faces are oriented inwards
-            return self._closed(vertices, faces[:, ::-1])
-        return found
+            found = self._closed(vertices, faces[:, ::-1])
+        return found if found is None or self._has_holes_within(found) else None
+
+    def _has_holes_within(self, solid: Any) -> bool:
+        """Return True if the shells of a solid that face outwards are apart, and the others are holes in them.
+
+        Otherwise the library counts space as inside, or twice, that is outside for the other answers about meshes.
+        """
+        shells = solid.decompose()
+        if len(shells) < 2:
+            return True
+        outer = [shell for shell in shells if shell.volume() >= 0]
+        holes = [self._turned_over(shell) for shell in shells if shell.volume() < 0]
+        whole, hollow = (self._library.Manifold.batch_boolean(one, self._library.OpType.Add) for one in (outer, holes))
+        total, gone = (sum(shell.volume() for shell in one) for one in (outer, holes))
+        expected = (whole.volume(), total), (hollow.volume(), gone), ((whole ^ hollow).volume(), gone)
+        return all(abs(found - wanted) <= 1e-9 * total for found, wanted in expected)
+
+    def _turned_over(self, shell: Any) -> Any:
+        mesh = shell.to_mesh64()
+        return self._closed(mesh.vert_properties[:, :3], mesh.tri_verts[:, ::-1])
 
     def _closed(self, vertices: Floats, faces: NDArray[np.int64]) -> Any:
-        mesh = self._library.Mesh64(np.ascontiguousarray(vertices), np.ascontiguousarray(faces, np.uint64))
+        mesh = self._library.Mesh64(np.array(vertices, order="C"), np.array(faces, np.uint64, order="C"))
         made = self._library.Manifold(mesh)
         return made if made.status() == self._library.Error.NoError else None
