@@ -185,7 +185,7 @@ struct WalkScratch {
   std::vector<std::uint32_t> ancestors;
   ReachingBoxes<T> reaching[2];
   std::vector<std::uint32_t> positions;
-  std::vector<RunHits> hits, sure;
+  std::vector<RunHits> hits;
   std::uint64_t tests = 0;
 
   void start(std::size_t dimension) {
@@ -400,53 +400,64 @@ class LinearWalkOf {
                     PairBuffer& out) const {
     const std::size_t queries = query.last - query.first;
     scratch.tests += queries * (query.end - query.begin) + query.growth * (queries * (queries - 1) / 2);
-    std::size_t hits = overlaps_(query, scratch.hits.data());
-    if constexpr (kRounds) hits = decided(query, set, side, scratch, hits);
-    const std::int32_t *rows = boxes_.rows[set].data(), *others = boxes_.rows[side].data();
-    const std::uint32_t* places = scratch.reaching[side].places();
-    put_hits(
-        scratch.hits.data(), hits, first_row(cross_, set == 1), [rows](std::uint32_t box) { return rows[box]; },
-        [=](std::uint32_t position) { return others[places[position]]; }, out);
+    const std::size_t hits = overlaps_(query, scratch.hits.data());
+    if constexpr (kRounds) {
+      with_dimension(dimension_,
+                     [&]<std::size_t D>(Dimension<D>) { put_decided<D>(query, set, side, scratch, hits, out); });
+    } else {
+      const std::int32_t *rows = boxes_.rows[set].data(), *others = boxes_.rows[side].data();
+      const std::uint32_t* places = scratch.reaching[side].places();
+      put_hits(
+          scratch.hits.data(), hits, first_row(cross_, set == 1), [rows](std::uint32_t box) { return rows[box]; },
+          [=](std::uint32_t position) { return others[places[position]]; }, out);
+    }
   }
 
-  // Leaves out hits that are none as they were given. Returns how many are left. Nearly all of them surely are hits:
-  // they are found again where the boxes are moved inwards.
-  std::size_t decided(const RunsQuery<float>& query, std::size_t set, std::size_t side, Scratch& scratch,
-                      std::size_t hits) const
+  // As put_hits(), without hits that are none as they were given. Nearly all of them surely are hits, and the given
+  // boxes are read for the others alone.
+  template <std::size_t D>
+  void put_decided(const RunsQuery<float>& query, std::size_t set, std::size_t side, const Scratch& scratch,
+                   std::size_t hits, PairBuffer& out) const
     requires kRounds
   {
-    if (hits == 0) return 0;
-    constexpr std::size_t kRoom = kLeafBoxes;
-    const std::size_t boxes = query.last - query.first;
-    float inner[8][kRoom];
-    const float* columns[8];
-    for (std::size_t k = 0; k < 2 * dimension_; ++k) columns[k] = inner[k];
-    for (std::size_t at = 0; at < boxes; ++at) {
-      float box[8], moved[8];
-      for (std::size_t k = 0; k < 2 * dimension_; ++k) box[k] = query.boxes[k][query.first + at];
-      move_inwards(box, dimension_, moved);
-      for (std::size_t k = 0; k < 2 * dimension_; ++k) inner[k][at] = moved[k];
-    }
-    scratch.sure.resize(scratch.hits.size());
-    RunHits *hit = scratch.hits.data(), *sure = scratch.sure.data();
-    const std::size_t found = overlaps_({columns, 0, boxes, query.columns, query.begin, query.end, query.growth}, sure);
+    std::size_t most = 0;
+    for (std::size_t k = 0; k < hits; ++k) most += count_lanes(scratch.hits[k].lanes);
+    if (most == 0) return;
+    const bool counting = out.counts_only();
+    if (!counting) out.room(most);
+    std::int32_t *first = out.first(), *second = out.second();
     const std::int32_t *rows = boxes_.rows[set].data(), *others = boxes_.rows[side].data();
     const std::uint32_t* places = scratch.reaching[side].places();
-    std::size_t kept = 0;
-    for (std::size_t k = 0, at = 0; k < hits; ++k) {
-      const RunHits now = hit[k];
-      // Both are in the same order.
-      const bool is_found = at < found && sure[at].box + query.first == now.box && sure[at].position == now.position;
-      std::uint32_t lanes = now.lanes;
-      for (std::uint32_t left = is_found ? lanes & ~sure[at].lanes : lanes; left != 0; left &= left - 1) {
-        const std::uint32_t position = now.position + static_cast<std::uint32_t>(std::countr_zero(left));
-        if (!overlap(set, rows[now.box], side, others[places[position]])) lanes &= ~(left & (0u - left));
-      }
-      at += is_found ? 1 : 0;
-      hit[kept] = {now.box, now.position, lanes};
-      kept += lanes != 0 ? 1 : 0;
+    const FirstRow which = first_row(cross_, set == 1);
+    const float* column[2 * D];
+    std::copy_n(query.columns, 2 * D, column);
+    std::size_t pairs = 0;
+    const RunHits *hit = scratch.hits.data(), *const end = hit + hits;
+    while (hit != end) {
+      const std::uint32_t box = hit->box;
+      const std::int32_t own = rows[box];
+      float outer[2 * D], inner[2 * D];
+      for (std::size_t k = 0; k < 2 * D; ++k) outer[k] = query.boxes[k][box];
+      move_inwards(outer, D, inner);
+      for (; hit != end && hit->box == box; ++hit)
+        for (std::uint32_t lanes = hit->lanes; lanes != 0; lanes &= lanes - 1) {
+          const std::uint32_t position = hit->position + static_cast<std::uint32_t>(std::countr_zero(lanes));
+          const std::int32_t other = others[places[position]];
+          if (!surely_overlaps<D>(inner, column, position) && !overlap(set, own, side, other)) continue;
+          if (!counting) {
+            const bool swapped = which == FirstRow::kLower ? other < own : which == FirstRow::kOther;
+            // Without a branch: which row is the lower one cannot be predicted.
+            const std::int32_t change = (own ^ other) & -static_cast<std::int32_t>(swapped);
+            first[pairs] = own ^ change;
+            second[pairs] = other ^ change;
+          }
+          ++pairs;
+        }
     }
-    return kept;
+    if (counting)
+      out.add_count(pairs);
+    else
+      out.commit(pairs);
   }
   bool overlap(std::size_t set, std::int32_t row, std::size_t side, std::int32_t other) const {
     const BoxView<T>&a = set == 0 ? source_.first : source_.second, &b = side == 0 ? source_.first : source_.second;

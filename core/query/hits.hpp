@@ -43,8 +43,10 @@ void put_hits(const RunHits* hits, std::size_t count, FirstRow which, const RowO
     for (std::uint32_t lanes = hits[k].lanes; lanes != 0; lanes &= lanes - 1) {
       const std::int32_t other = other_of(hits[k].position + static_cast<std::uint32_t>(std::countr_zero(lanes)));
       const bool swapped = which == FirstRow::kLower ? other < own : which == FirstRow::kOther;
-      *first++ = swapped ? other : own;
-      *second++ = swapped ? own : other;
+      // Without a branch: which row is the lower one cannot be predicted.
+      const std::int32_t change = (own ^ other) & -static_cast<std::int32_t>(swapped);
+      *first++ = own ^ change;
+      *second++ = other ^ change;
     }
   }
   out.commit(pairs);

@@ -100,8 +100,38 @@ class BlockReader {
   const float* block_;
 };
 
+// A block with rows whose boxes meet that of a walk.
+struct RowsOfBlock {
+  std::int32_t block;
+  std::uint32_t rows;
+};
+
+// Of such rows, tells apart those that surely meet the box.
+template <std::size_t D>
+void part_sure_rows(BoxWalk& walk, const RowsOfBlock* blocks, std::size_t count) {
+  Eight lower[D], upper[D];
+  for (std::size_t k = 0; k < D; ++k) {
+    lower[k] = Eight::splat(walk.inner_box[k]);
+    upper[k] = Eight::splat(walk.inner_box[D + k]);
+  }
+  std::size_t found = 0, sure_found = 0;
+  for (std::size_t at = 0; at < count; ++at) {
+    const BlockReader<D> block(walk.memory, blocks[at].block);
+    EightTests reach;
+    for (std::size_t k = 0; k < D; ++k) {
+      reach.at_most(lower[k], block.upper(k));
+      reach.at_most(block.lower(k), upper[k]);
+    }
+    const std::uint32_t rows = blocks[at].rows, sure = rows & reach.bits();
+    sure_found += keep(block.children(), sure, walk.sure + sure_found);
+    found += keep(block.children(), rows ^ sure, walk.rows + found);
+  }
+  walk.found = found;
+  walk.sure_found = sure_found;
+}
+
 // Rows and blocks are written unconditionally, then counted: a branch for each costs more. `Surely`: rows that surely
-// meet the box are told apart.
+// meet the box are told apart, once the walk is done: most blocks have none that meet it.
 template <std::size_t D, class E, class BoxedWalk, bool Surely = false>
 void next_by_box(BoxedWalk& walk) {
   const auto* box = NumbersOf<E>::box(walk);
@@ -110,8 +140,9 @@ void next_by_box(BoxedWalk& walk) {
     lower[k] = E::splat(box[k]);
     upper[k] = E::splat(box[D + k]);
   }
-  std::size_t depth = walk.depth, found = 0, sure_found = 0;
-  while (depth > 0 && found < kMostRows && sure_found < kMostRows) {
+  RowsOfBlock with_rows[Surely ? kMostRows + kBlocksTogether : 1];
+  std::size_t depth = walk.depth, found = 0, found_in = 0;
+  while (depth > 0 && found < kMostRows) {
     // Which block comes next is known late. With several popped at once, the processor can prefetch the next ones.
     const bool is_deep = depth >= kHalfStack;
     const std::size_t together = is_deep ? 1 : depth < kBlocksTogether ? depth : kBlocksTogether;
@@ -133,14 +164,9 @@ void next_by_box(BoxedWalk& walk) {
       if (block.next() != kNoBlock) walk.stack[depth++] = block.next();
       depth += keep(block.children(), hits ^ rows, walk.stack + depth);
       if constexpr (Surely) {
-        typename NumbersOf<E>::Tests reach;
-        for (std::size_t k = 0; k < D; ++k) {
-          reach.at_most(E::splat(walk.inner_box[k]), block.upper(k));
-          reach.at_most(block.lower(k), E::splat(walk.inner_box[D + k]));
-        }
-        const std::uint32_t sure = rows & reach.bits();
-        sure_found += keep(block.children(), sure, walk.sure + sure_found);
-        found += keep(block.children(), rows ^ sure, walk.rows + found);
+        with_rows[found_in] = {at[g], rows};
+        found_in += rows != 0;
+        found += bit_count(rows);
       } else {
         found += keep(block.children(), rows, walk.rows + found);
       }
@@ -148,7 +174,7 @@ void next_by_box(BoxedWalk& walk) {
   }
   walk.depth = depth;
   walk.found = found;
-  if constexpr (Surely) walk.sure_found = sure_found;
+  if constexpr (Surely) part_sure_rows<D>(walk, with_rows, found_in);
 }
 template <std::size_t D>
 void next_surely_by_box(BoxWalk& walk) {

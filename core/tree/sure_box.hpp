@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "tree/local_frame.hpp"
 
@@ -28,6 +29,14 @@ inline bool surely_overlaps(const float* inner, const float* const* columns, std
     if (open) all &= surely_above(static_cast<double>(lower)) <= upper;
   }
   return all;
+}
+
+// The same of closed boxes, with the number of axes known: compilers unroll it then, and keep the box in registers.
+template <std::size_t D>
+bool surely_overlaps(const float (&inner)[2 * D], const float* const (&columns)[2 * D], std::size_t at) {
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return (((inner[K] <= columns[D + K][at]) & (columns[K][at] <= inner[D + K])) & ...);
+  }(std::make_index_sequence<D>());
 }
 
 }  // namespace broadphase
