@@ -66,6 +66,6 @@ def test_change_interrupted_by_a_signal_leaves_one_state_or_the_other(label):
 @pytest.mark.skipif(compiler() is None, reason="needs Linux with glibc and a C compiler")
 def test_change_refused_memory_leaves_one_state_or_the_other(tmp_path):
     labels = ("Octree drop", "LinearTree", "BVH", "SweepAndPrune")
-    said = run_with_failing_malloc(REFUSALS, tmp_path, os.pathsep.join(sys.path), "5", *labels)
+    said = run_with_failing_malloc(REFUSALS, tmp_path, os.pathsep.join(sys.path), "3", *labels)
     assert [line.rsplit(" ", 1)[0] for line in said.splitlines()] == list(labels)
     assert all(int(line.rsplit(" ", 1)[1]) > 3 for line in said.splitlines())
