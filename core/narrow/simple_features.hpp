@@ -569,8 +569,8 @@ class FeatureMeetings {
     return true;
   }
 
-  // What the cells over an area tell of a line: of its vertices, and of all its segments. No more than that some is
-  // inside if that is enough.
+  // What the cells over an area say about a line: about its vertices, and about all its segments. No more than that
+  // some is inside if that is enough.
   struct Sight {
     bool some_inside = false, some_outside = false, all_inside = false, all_outside = false;
   };
@@ -603,7 +603,7 @@ class FeatureMeetings {
   }
 
   // Calls use(k, one[k], other[k], sight) for pairs. Those of an area and short lines come area by area: cells over one
-  // with many of them tell of most.
+  // with many of them decide most.
   template <class Use>
   void for_pairs_by_area(const std::int64_t* one, const std::int64_t* other, std::size_t count, bool some_is_enough,
                          const Use& use) {
