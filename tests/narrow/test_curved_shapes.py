@@ -268,6 +268,8 @@ def test_what_moves_first_touches_at_its_time_of_impact(name):
     [
         (lambda: bp.Cylinder((0, 0, 0), (0, 0, 0), 1), "end is start: it has no axis"),
         (lambda: bp.Cylinder([[0, 0, 0], [1, 0, 0]], (1, 0, 0), 1), "end: row 1 is start: it has no axis"),
+        (lambda: bp.Cylinder(np.zeros((2, 3)), np.ones((3, 3)), 1), "start has 2 rows and end has 3"),
+        (lambda: bp.Cone(np.zeros((2, 3)), np.ones((3, 3)), 1), "base has 2 rows and apex has 3"),
         (lambda: bp.Cylinder((0, 0), (1, 0), 1), r"start must be \(3,\) or \(n, 3\)"),
         (lambda: bp.Cylinder((0, 0, 0), (1, 0, 0), -1), "radius is -1.0, which is negative"),
         (lambda: bp.Cone((0, 0, 1), (0, 0, 1), 1), "apex is base: it has no axis"),

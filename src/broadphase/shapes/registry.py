@@ -175,11 +175,6 @@ def _about_axis(numbers: Floats) -> Floats:
     return np.stack([across, np.cross(ahead, across), along], axis=2)
 
 
-def _ellipsoids(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
-    axes = np.swapaxes(numbers[:, 6:].reshape(-1, 3, 3), 1, 2)
-    return [Drawn("ball", numbers[:, :3], axes * numbers[:, np.newaxis, 3:6])]
-
-
 def _sectors(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
     tips = numbers[:, :2]
     outlines = []
@@ -203,9 +198,14 @@ def _aligned_boxes(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
     return [Drawn("box", numbers[:, :dim], numbers[:, dim:, np.newaxis] * np.eye(dim), aligned=True)]
 
 
-def _oriented_boxes(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
-    axes = np.swapaxes(numbers[:, 2 * dim :].reshape(-1, dim, dim), 1, 2)
-    return [Drawn("box", numbers[:, :dim], axes * numbers[:, np.newaxis, dim : 2 * dim])]
+def _oriented(form: str) -> Callable[[Floats, int], list[Drawn | Outlines]]:
+    """Make the picture of what has a center, half sizes and axes."""
+
+    def picture(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
+        axes = np.swapaxes(numbers[:, 2 * dim :].reshape(-1, dim, dim), 1, 2)
+        return [Drawn(form, numbers[:, :dim], axes * numbers[:, np.newaxis, dim : 2 * dim])]
+
+    return picture
 
 
 def _polygons(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
@@ -265,12 +265,12 @@ TYPES = (
         Cone, (3,), lambda numbers, _: Cone(numbers[:3], numbers[3:6], numbers[6]), _cones,
         keys={"base": "vector", "apex": "vector", "radius": "length"}, solid="capsule",
     ),
-    ShapeType(Ellipsoid, (3,), _ellipsoid, _ellipsoids, keys={"radii": "vector"}, solid="ball"),
+    ShapeType(Ellipsoid, (3,), _ellipsoid, _oriented("ball"), keys={"radii": "vector"}, solid="ball"),
     ShapeType(Sector, (2,), _sector, _sectors, keys={"radius": "length", "angle": "length"}),
     ShapeType(
-        Rectangle, (2,), _oriented_box(Rectangle), _oriented_boxes, keys={"width": "length", "height": "length"}
+        Rectangle, (2,), _oriented_box(Rectangle), _oriented("box"), keys={"width": "length", "height": "length"}
     ),
-    ShapeType(Box, (3,), _oriented_box(Box), _oriented_boxes, keys={"x": "length", "y": "length", "z": "length"}),
+    ShapeType(Box, (3,), _oriented_box(Box), _oriented("box"), keys={"x": "length", "y": "length", "z": "length"}),
     ShapeType(
         AABB, (2, 3), lambda numbers, dim: AABB(2 * numbers[dim:], offset=unless_zero(numbers[:dim])), _aligned_boxes,
         keys={"size": "vector"}, rotates=False,

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase.shapes.kinds import ShapeKind
-from broadphase.shapes.parameters import LARGEST, Parameter, as_rows, as_sizes, as_vectors, require_rows, side_by_side
+from broadphase.shapes.parameters import (
+    LARGEST,
+    Parameter,
+    as_rows,
+    as_sizes,
+    as_vectors,
+    common_count,
+    require_rows,
+    side_by_side,
+)
 from broadphase.shapes.shape import Shape, parameter
 
 if TYPE_CHECKING:
@@ -213,9 +222,7 @@ class Cylinder(Shape):
         offset: ArrayLike | None = None,
         rotation: ArrayLike | None = None,
     ) -> None:
-        own = {"start": as_vectors(start, "start", 3), "end": as_vectors(end, "end", 3)}
-        _require_axis("start", "end", own)
-        own["radius"] = as_sizes(radius, "radius")
+        own = _about_axis({"start": start, "end": end}, radius)
         self._place(3, side_by_side(own), own, offset, rotation)
 
 
@@ -258,9 +265,7 @@ class Cone(Shape):
         offset: ArrayLike | None = None,
         rotation: ArrayLike | None = None,
     ) -> None:
-        own = {"base": as_vectors(base, "base", 3), "apex": as_vectors(apex, "apex", 3)}
-        _require_axis("base", "apex", own)
-        own["radius"] = as_sizes(radius, "radius")
+        own = _about_axis({"base": base, "apex": apex}, radius)
         self._place(3, side_by_side(own), own, offset, rotation)
 
 
@@ -293,8 +298,7 @@ class Ellipsoid(Shape):
     def __init__(self, radii: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None) -> None:
         given = as_vectors(radii, "radii", 3)
         _require_sizes(given, "radii")
-        own = {"radii": given}
-        self._place(3, _oriented_records(given.rows), own, offset, rotation)
+        self._place(3, _oriented_records(given.rows), {"radii": given}, offset, rotation)
 
 
 class Sector(Shape):
@@ -577,10 +581,14 @@ def _sizes(by_axis: dict[str, Any]) -> dict[str, Parameter]:
     return {name: Parameter(column, given.single) for name, column in columns}
 
 
-def _require_axis(start: str, end: str, own: dict[str, Parameter]) -> None:
-    """Check that the ends of an axis differ."""
+def _about_axis(ends: dict[str, Any], radius: Any) -> dict[str, Parameter]:
+    """Read the ends of an axis, which must differ, and the radius around it."""
+    own = {name: as_vectors(end, name, 3) for name, end in ends.items()}
+    common_count(own.items())  # before they are compared
+    start, end = own
     differ = (own[start].rows != own[end].rows).any(axis=1)
     require_rows(differ, end, own[end if len(own[end].rows) == len(differ) else start], f"is {start}: it has no axis")
+    return own | {"radius": as_sizes(radius, "radius")}
 
 
 def _require_sizes(given: Parameter, name: str) -> None:
