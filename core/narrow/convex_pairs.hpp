@@ -176,9 +176,7 @@ Search<Core> search(const Cores<Core>& cores, const Enough& enough, const Vec3* 
 // Whether a tetrahedron holds the origin, farther from its faces than `rounding`.
 template <class Corner>
 inline bool holds_origin(const Simplex<Corner>& s, double rounding) {
-  constexpr std::array<std::array<std::size_t, 4>, 4> kFaces = {
-      {{0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}, {1, 3, 2, 0}}};
-  for (const auto& face : kFaces) {
+  for (const auto& face : kFacesOfFour) {
     const Vec3 &a = s.corners[face[0]].at, &b = s.corners[face[1]].at, &c = s.corners[face[2]].at;
     const Vec3 one = b - a, two = c - a, normal = cross(one, two);
     const double size = std::sqrt(squared(normal)), origin = -dot(normal, a);
@@ -197,63 +195,6 @@ struct WayOut {
   double gap = -kInfinity;  // minus the depth; above 0 if they do not overlap
   Vec3 normal{1, 0, 0};
 };
-
-// Turns a direction to where the gap along it is the widest nearby: along the slope, with steps that grow while they
-// gain; then, as faces and edges make ridges where that ends, by trying directions around it, closer and closer.
-template <class Core>
-WayOut widest_nearby(const Cores<Core>& cores, WayOut out) {
-  constexpr int kMostSteps = 60;
-  const double size = cores.first.size() + cores.second.size();
-  double step = 1 / size;
-  for (int k = 0; k < kMostSteps; ++k) {
-    const Vec3 between = cores.second.farthest(-out.normal, {}) - cores.first.farthest(out.normal, {});
-    const Vec3 slope = between - out.normal * dot(between, out.normal);
-    if (!(squared(slope) * step * step > 0x1p-104)) break;
-    const Vec3 normal = solid::unit(out.normal + slope * step);
-    const double gap = cores.gap(normal);
-    step *= gap > out.gap ? 2 : 0.25;
-    if (gap > out.gap) out = {gap, normal};
-  }
-  for (double turn = 1e-2; turn > 1e-11;) {
-    const Vec3 one = solid::perpendicular(out.normal), two = cross(out.normal, one);
-    WayOut best = out;
-    for (const Vec3& side : {one, two, one + two, one - two})
-      for (const double sign : {turn, -turn}) {
-        const Vec3 normal = solid::unit(out.normal + side * sign);
-        if (const double gap = cores.gap(normal); gap > best.gap) best = {gap, normal};
-      }
-    turn *= best.gap > out.gap ? 2 : 0.25;
-    out = best;
-  }
-  return out;
-}
-
-// Turns the way out of two curved cores to where it is the shortest nearby. Moved apart by s along the way n, until
-// they are some room apart, they have a distance d, which is known, along a normal m: gap(m) = d - s dot(n, m), and d
-// is at least gap(n) + s, so that the gap along m is at least as wide as that along n. The less room, the sooner it
-// gets there, and the less is known of m.
-template <class Core>
-WayOut shortest_nearby(const Cores<Core>& cores, WayOut out) {
-  const double size = cores.first.size() + cores.second.size();
-  double room = 1e-2 * size;
-  while (room > 1e-8 * size) {
-    Core away = cores.second;
-    away.move(out.normal * std::max(0.0, room - out.gap));
-    const Search<Core> found =
-        search(Cores<Core>{cores.first, away}, [](double, double) { return false; }, &out.normal);
-    const Vec3 turn = found.normal - out.normal;
-    WayOut best = out;
-    for (double reach = 1;; reach *= 2) {  // farther in the same direction, as long as that gains
-      const Vec3 normal = solid::unit(out.normal + turn * reach);
-      const double gap = cores.gap(normal);
-      if (!(gap > best.gap)) break;
-      best = {gap, normal};
-    }
-    room *= best.gap > out.gap + cores.rounding() ? 0.7 : 0.03;
-    out = best;
-  }
-  return out;
-}
 
 // EPA: a polytope of corners of the difference around the origin grows towards the nearest face of the difference. Its
 // surface is closed, and all of it is at least as far from the origin as the nearest of its planes: a lower bound of
@@ -303,6 +244,9 @@ class Expansion {
 
   // Whether more room might have helped.
   bool was_full() const { return was_full_; }
+  // Of a way out that was found: a lower bound of the depth, and the corners of the face that it leads through.
+  double least() const { return least_; }
+  const Corner& corner_of_face(std::size_t k) const { return corners_[face_corners_[k]]; }
 
   // Returns whether the way out is known up to rounding. Precondition: the tetrahedron holds the origin.
   bool find(const Cores<Core>& cores, const Simplex<typename Core::Corner>& tetrahedron, WayOut& out) {
@@ -369,7 +313,10 @@ class Expansion {
       const auto two = cores.second.farthest(face->normal, corners_[face->corners[0]].second);
       const Vec3 at = cores.second.corner(two) - cores.first.corner(one);
       const double height = dot(at, face->normal);
-      if (-height > out.gap) out = {-height, -face->normal};
+      if (-height > out.gap) {
+        out = {-height, -face->normal};
+        face_corners_ = face->corners;
+      }
       if (-out.gap - face->height <= kEnough * rounding_) return is_exact(cores, face->height, out);
       for (const Index k : face->corners)
         if (corners_[k].first == one && corners_[k].second == two) return false;
@@ -382,8 +329,9 @@ class Expansion {
     return is_exact(cores, -out.gap, out);  // all faces are as far as the nearest plane, or farther
   }
 
-  bool is_exact(const Cores<Core>& cores, double least, WayOut& out) const {
+  bool is_exact(const Cores<Core>& cores, double least, WayOut& out) {
     out.gap = cores.gap(out.normal);
+    least_ = least;
     return -out.gap - least <= kEnough * rounding_;
   }
 
@@ -500,7 +448,8 @@ class Expansion {
   }
 
   bool grows_, was_full_ = false;
-  double rounding_ = 0;
+  double rounding_ = 0, least_ = 0;
+  std::array<Index, 3> face_corners_{};
   Corner* corners_;
   Index* first_;
   Face* faces_;
@@ -544,46 +493,25 @@ struct CoreGap {
   Vec3 on_first{}, on_second{};  // the nearest points, if they are apart
 };
 
-// Of curved cores the search may end early, where its simplex gets so flat that rounding hides its nearest point: it
-// goes on along the direction of the widest gap nearby.
+// What a search says of cores that are apart.
 template <class Core>
-void go_on(const Cores<Core>& cores, Search<Core>& found) {
-  constexpr int kMostSearches = 4;
-  for (int k = 0; k < kMostSearches && found.upper - found.lower > kExact * cores.rounding(); ++k) {
-    const WayOut wide = widest_nearby(cores, {found.lower, found.normal});
-    const Search<Core> other = search(cores, [](double, double) { return false; }, &wide.normal);
-    if (other.upper < found.upper) {
-      found.upper = other.upper;
-      found.simplex = other.simplex;
-    }
-    if (wide.gap > found.lower) {
-      found.lower = wide.gap;
-      found.normal = wide.normal;
-    }
-    if (other.lower > found.lower) {
-      found.lower = other.lower;
-      found.normal = other.normal;
-    }
+inline CoreGap gap_between(const Cores<Core>& cores, const Search<Core>& found) {
+  CoreGap gap{found.lower, found.normal, true, {}, {}};
+  for (std::size_t k = 0; k < found.simplex.count; ++k) {
+    const auto& corner = found.simplex.corners[k];
+    gap.on_first = gap.on_first + cores.first.corner(corner.first) * corner.share;
+    gap.on_second = gap.on_second + cores.second.corner(corner.second) * corner.share;
   }
+  return gap;
 }
 
+inline CoreGap gap_inside(const WayOut& out) { return {out.gap, out.normal, false, {}, {}}; }
+
+// Curved cores have another (curved_cores.hpp).
 template <class Core>
 inline CoreGap gap_of(const Cores<Core>& cores) {
-  Search<Core> found = search(cores, [](double, double) { return false; });
-  if constexpr (Core::kIsCurved)
-    if (found.relation == Relation::kApart) go_on(cores, found);
-  CoreGap gap;
-  if (found.relation == Relation::kApart) {
-    gap = {found.lower, found.normal, true, {}, {}};
-    for (std::size_t k = 0; k < found.simplex.count; ++k) {
-      const auto& corner = found.simplex.corners[k];
-      gap.on_first = gap.on_first + cores.first.corner(corner.first) * corner.share;
-      gap.on_second = gap.on_second + cores.second.corner(corner.second) * corner.share;
-    }
-    return gap;
-  }
-  const WayOut out = undecided_gap(cores, found);
-  return {out.gap, out.normal, false, {}, {}};
+  const Search<Core> found = search(cores, [](double, double) { return false; });
+  return found.relation == Relation::kApart ? gap_between(cores, found) : gap_inside(undecided_gap(cores, found));
 }
 
 template <class Core>
@@ -894,135 +822,6 @@ Contact<3> contact_of(const Cores<Core>& cores, const CoreGap& gap, const Frame&
   put_points(cores, gap, found);
   for (std::size_t k = 0; k < found.count; ++k) found.points[k] = found.points[k] * frame.back + frame.origin;
   return found;
-}
-
-// ---- Cores of which only the support function is known ----
-
-// Directions that lean this much from each other are those of one face, and points that near to each other, in sizes of
-// a core, are one: a curved surface whose radius is up to fifty times its size touches in a point.
-inline constexpr double kLean = 1e-5, kSame = 1e-3;
-
-// `support(way)` is the point farthest along a direction of any length but 0: a pure function, in the frame of the
-// pair.
-template <class Support>
-class SupportCore {
- public:
-  using Corner = Vec3;
-  static constexpr bool kIsCurved = true;
-
-  double radius = 0;
-
-  SupportCore(Support support, double around) : radius(around), support_(std::move(support)) {
-    for (std::size_t k = 0; k < 3; ++k) {
-      Vec3 way{};
-      way[k] = 1;
-      const Vec3 high = support_(way), low = support_(-way);
-      middle_ = middle_ + (high + low) * (1.0 / 6);
-      size_ = std::max({size_, std::fabs(high[k]), std::fabs(low[k])});
-    }
-  }
-
-  Vec3 farthest(const Vec3& way, const Corner&) const { return support_(way) + offset_; }
-  Vec3 corner(const Corner& at) const { return at; }
-  Extent extent(const Vec3& way) const { return {dot(farthest(-way, {}), way), dot(farthest(way, {}), way)}; }
-  Vec3 middle() const { return middle_ + offset_; }
-  double size() const { return size_ + solid::magnitude(offset_); }
-  void move(const Vec3& by) { offset_ = offset_ + by; }
-
-  // The farthest point along a unit vector, and those along vectors that lean from it a little: the corners of a face,
-  // the ends of an edge, and points on the outline of what is round. What is that near to another is the same point.
-  template <class Visit>
-  void for_each_highest(const Vec3& way, double, const Visit& visit) const {
-    constexpr std::size_t kWays = 8;
-    const double same = kSame * size_;
-    const Across across(way);
-    std::array<Vec3, 1 + kWays> found{farthest(way, {})};
-    visit(found[0]);
-    for (std::size_t k = 0, count = 1; k < kWays; ++k) {
-      const double turn = 2 * std::numbers::pi * static_cast<double>(k) / kWays;
-      const Vec3 at = farthest(way + across.point({kLean * std::cos(turn), kLean * std::sin(turn)}), {});
-      const auto is_same = [&](const Vec3& other) { return squared(at - other) <= same * same; };
-      if (std::any_of(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), is_same)) continue;
-      found[count++] = at;
-      visit(at);
-    }
-  }
-
- private:
-  Support support_;
-  Vec3 middle_{}, offset_{};
-  double size_ = 0;
-};
-
-// Where EPA finds no way out, as of cores without volume, the best near some directions.
-template <class Support>
-WayOut undecided_gap(const Cores<SupportCore<Support>>& cores, const Search<SupportCore<Support>>& found) {
-  using Growth = Expansion<SupportCore<Support>>;
-  typename Growth::template Room<256> room;
-  Growth expansion(room, false);
-  WayOut out{cores.gap(found.normal), found.normal};
-  if (found.upper - out.gap <= kExact * cores.rounding()) return out;
-  out = {};
-  if (expand_from(cores, found, expansion, true, out)) return shortest_nearby(cores, out);
-  constexpr std::size_t kTried = 4;
-  std::array<WayOut, 15> ways{WayOut{cores.gap(out.normal), out.normal}};
-  std::size_t count = 1;
-  for (const Vec3& way : {found.normal, Vec3{1, 0, 0}, Vec3{0, 1, 0}, Vec3{0, 0, 1}, kAxes[0], kAxes[1], kAxes[2]})
-    for (const Vec3& normal : {way, -way}) ways[count++] = {cores.gap(normal), normal};
-  std::stable_sort(ways.begin(), ways.end(), [](const WayOut& a, const WayOut& b) { return a.gap > b.gap; });
-  for (std::size_t k = 0; k < kTried; ++k)
-    if (const WayOut other = shortest_nearby(cores, ways[k]); k == 0 || other.gap > out.gap) out = other;
-  return out;
-}
-
-// ---- The plane: cores of it as prisms in space, so high that no way out leads along them ----
-
-template <class Support>
-struct Prism {
-  static constexpr double kHeight = 8;  // of cores about 1 in size
-
-  Support support;  // Vec<2>(const Vec<2>& way), where the way may be 0
-
-  Vec3 operator()(const Vec3& way) const {
-    const Vec<2> at = support(Vec<2>{way[0], way[1]});
-    return {at[0], at[1], way[2] < 0 ? -kHeight : kHeight};
-  }
-};
-
-template <class Support>
-using PlaneCores = Cores<SupportCore<Prism<Support>>>;
-
-inline Vec<2> in_plane(const Vec3& way) {
-  const double length = std::hypot(way[0], way[1]);
-  return {way[0] / length, way[1] / length};
-}
-
-// The ends of what two faces share, or one point: midway between the surfaces.
-template <class Support>
-Contact<2> plane_contact(const PlaneCores<Support>& cores, const CoreGap& gap) {
-  Contact<2> contact;
-  const double distance = gap.distance - cores.radii();
-  contact.normal = in_plane(gap.normal);
-  contact.depth = distance < 0 ? -distance : 0;
-  const Vec3 normal{contact.normal[0], contact.normal[1], 0}, along{-normal[1], normal[0], 0};
-  const auto end = [&](const auto& core, const Vec3& way, double side) {
-    return dot(core.farthest(way + along * (side * kLean), {}), along);
-  };
-  const double lower = std::max(end(cores.first, normal, -1), end(cores.second, -normal, -1));
-  const double upper = std::min(end(cores.first, normal, 1), end(cores.second, -normal, 1));
-  const double top = cores.first.extent(normal).upper + cores.first.radius;
-  const double bottom = cores.second.extent(normal).lower - cores.second.radius;
-  const auto add = [&](double at) {
-    contact.points[contact.count++] = {along[0] * at + normal[0] * (top + bottom) / 2,
-                                       along[1] * at + normal[1] * (top + bottom) / 2};
-  };
-  if (upper - lower > kSame) {
-    add(lower);
-    add(upper);
-  } else {
-    add(gap.is_apart ? dot(gap.on_first + gap.on_second, along) / 2 : (lower + upper) / 2);
-  }
-  return contact;
 }
 
 }  // namespace broadphase::polytopes

@@ -1004,7 +1004,7 @@ struct PlaneSupport {
   Vec<2> operator()(const Vec<2>& way) const {
     Vec<2> at{shape.record[0], shape.record[1]}, beyond{};
     if (corners == nullptr) {
-      beyond = support_of<2>(shape.kind)(shape.record, way);
+      beyond = farthest_of(shape, way);
     } else {
       double highest = -kInfinity;
       for (std::size_t k = 0; k < corners->count; ++k) {

@@ -212,7 +212,7 @@ class PlacedPart {
         return at;
       }
       case CoreForm::kCurved: {
-        const Vec<D> beyond = support_of<D>(kind_)(view().record, way);
+        const Vec<D> beyond = farthest_of(view(), way);
         return sum_of<D>(seen(0), beyond, 1.0);
       }
       case CoreForm::kNone: break;

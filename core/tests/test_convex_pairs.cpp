@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "narrow/convex_pairs.hpp"
+#include "narrow/curved_cores.hpp"
 #include "solids.hpp"
 
 namespace broadphase::tests {
