@@ -224,7 +224,11 @@ def test_file_of_one_part_is_a_warning_and_no_success(run, tmp_path):
     two.with_suffix(".stl").write_bytes(bytes(80) + b"\1\0\0\0" + bytes(50))
     assert run("clash", one, two.with_suffix(".stl"), "--parts", "group")[0] == 4
     code, _, err = run("clash", two.with_suffix(".stl"), "--parts", "group")
-    assert (code, "none of the files is an .obj file" in err) == (2, True)
+    assert (code, "--parts: " in err, "two.stl: .stl files have no parts='group', only 'object'" in err) == (
+        2,
+        True,
+        True,
+    )
     code, _, err = run("clash", two, "--between-files")
     assert (code, "needs at least two files" in err) == (2, True)
 

@@ -46,7 +46,7 @@ def test_node_is_one_closed_part_under_its_name(tmp_path):
     assert [(part.name, part.parent) for part in file.parts] == [
         ("bolt", "assembly"), ("bolt (2)", "assembly"), ("box", None)
     ]  # fmt: skip
-    assert file.unit == "0.001 * meters"
+    assert file.unit == "mm"
     metres = tmp_path / "metres.dae"
     metres.write_text((tmp_path / "file.dae").read_text().replace('meter="0.001"', 'meter="1"'))
     assert read_parts(metres).unit == "m"  # as of other formats
@@ -84,3 +84,35 @@ def test_what_is_lost_with_a_damaged_element_is_named_by_a_warning(tmp_path):
     )
     with pytest.warns(bp.errors.PartialFileWarning, match=r"file\.dae: not read: damaged elements \(.*h"):
         assert len(read_parts(path).parts) == 2
+
+
+def test_materials_meshes_and_instances(tmp_path):
+    """A node that is instanced is a part at each place; materials have the names of what is bound to their symbols."""
+    path = write(tmp_path)
+    text = path.read_text()
+    library = (
+        '<library_effects><effect id="e"><profile_COMMON><technique sid="t"><phong/></technique></profile_COMMON>'
+        '</effect></library_effects><library_materials><material id="m" name="rust"><instance_effect url="#e"/>'
+        '</material></library_materials><library_nodes><node id="k" name="pin">'
+        '<instance_geometry url="#g"><bind_material><technique_common>'
+        '<instance_material symbol="red" target="#m"/></technique_common></bind_material>'
+        "</instance_geometry></node></library_nodes><library_visual_scenes>"
+    )
+    text = text.replace("<library_visual_scenes>", library)
+    for place, name in ((1, "left"), (2, "right")):
+        node = f'<node name="{name}"><translate>0 {place} 0</translate><instance_node url="#k"/></node>'
+        text = text.replace("</visual_scene>", node + "</visual_scene>")
+    path.write_text(text)
+    parts = read_parts(path).parts
+    assert [(part.name, part.parent) for part in parts] == [
+        ("bolt", "assembly"), ("bolt (2)", "assembly"), ("box", None), ("pin", "left"), ("pin (2)", "right")
+    ]  # fmt: skip
+    assert [part.placed_vertices()[:, 1].min() for part in parts] == [0, 0, 0, 1, 2]
+    assert parts[3].vertices is parts[4].vertices
+    [box] = read_parts(path, parts="mesh").parts
+    assert (box.name, len(box.faces)) == ("box", 60)
+    materials = read_parts(path, parts="material").parts
+    assert [(part.name, len(part.faces)) for part in materials[:2]] == [("red", 8), ("blue", 4)]
+    assert [part.given_name for part in materials] == ["red", "blue"] * 3 + ["rust", "blue"] * 2
+    assert [part.base_name for part in materials if part.parent == "pin"] == ["rust", "blue"]
+    assert len(read_parts(path, parts="connected").parts) == 5

@@ -76,7 +76,7 @@ def test_parts_of_an_unknown_kind_or_of_other_formats_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"unknown parts 'groups' .*did you mean 'group'"):
         read(tmp_path, GROUPS, parts="groups")
     (tmp_path / "a.stl").write_text("solid a\nendsolid\n")
-    with pytest.raises(ValueError, match=r"parts='group' is for \.obj files; \.stl files have no groups"):
+    with pytest.raises(ValueError, match=r"a\.stl: \.stl files have no parts='group', only 'object' and 'connected'"):
         read_parts(tmp_path / "a.stl", parts="group")
 
 

@@ -72,8 +72,9 @@ class Gltf:
         uri = "data:application/octet-stream;base64," + base64.b64encode(self.body).decode()
         return json.dumps(self.tree | {"buffers": [{"byteLength": len(self.body), "uri": uri}]}).encode()
 
-    def as_glb(self) -> bytes:
-        text = json.dumps(self.tree | {"buffers": [{"byteLength": len(self.body)}]}).encode()
+    def as_glb(self, more_buffers: list[dict[str, Any]] | None = None) -> bytes:
+        buffers = [{"byteLength": len(self.body)}, *(more_buffers or [])]
+        text = json.dumps(self.tree | {"buffers": buffers}).encode()
         text += b" " * (-len(text) % 4)
         body = self.body + bytes(-len(self.body) % 4)
         chunks = struct.pack("<I4s", len(text), b"JSON") + text + struct.pack("<I4s", len(body), b"BIN\0") + body

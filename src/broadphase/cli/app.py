@@ -18,6 +18,7 @@ import broadphase as bp
 from broadphase import data
 from broadphase.cli.boxes import count, explain, info, pairs
 from broadphase.cli.clashes import clash
+from broadphase.cli.options import WithParts
 from broadphase.cli.screen import say
 from broadphase.cli.worlds import demo, run as run_scene
 from broadphase.errors import clipped
@@ -34,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (pairs, count, explain, info, clash, demo):
-    app.command()(command)
+    app.command(cls=None if command in (clash, demo) else WithParts)(command)
 app.command("run")(run_scene)
 
 # What files, options and the system can cause. Any other exception is a bug, and is shown with its traceback.
@@ -66,8 +67,8 @@ def _options_of_all(
 ) -> None:
     """Find all overlapping pairs of boxes, and run worlds of moving bodies.
 
-    Boxes are read from .npy, .npz, .csv, .parquet, GeoJSON, GeoPackage, Shapefile, FlatGeobuf, IFC and mesh files, or
-    from a bundled data set (us_counties).
+    Boxes are read from .npy, .npz, .csv, .parquet, GeoJSON, GeoPackage, Shapefile, FlatGeobuf, IFC, STEP and mesh
+    files, or from a bundled data set (us_counties).
 
     For example:
 
@@ -75,7 +76,7 @@ def _options_of_all(
 
     - `broadphase pairs rooms.csv --output overlaps.csv` writes the pairs of a file
 
-    - `broadphase info rooms.csv` describes a file, and finds its invalid rows
+    - `broadphase info rooms.csv` describes a file, and finds its invalid rows; `broadphase info engine.glb` lists parts
 
     - `broadphase clash walls.ifc pipes.glb --clearance 0.05` reports clashes of parts
 

@@ -35,13 +35,16 @@ from broadphase.cli.options import (
     TouchingOption,
     WorkersOption,
     naming_option,
+    parts_of_boxes,
     possible_workers,
 )  # fmt: skip
+from broadphase.cli.parts import about_parts, boxes_of_parts, is_file_of_parts, print_parts, require_parts
 from broadphase.cli.screen import counted, duration, print_facts, print_json, progress_bar
 from broadphase.cli.tables import Engine, find_pairs_in_files, is_folder, is_set_of_files, names_in
 from broadphase.errors import clipped, quoted
 from broadphase.files import refuse_inputs, require_ending
 from broadphase.io import BoxFile
+from broadphase.mesh_formats import PART_KINDS
 from broadphase.scale.clock import Clock
 from broadphase.testing import simd_levels
 
@@ -56,14 +59,16 @@ if TYPE_CHECKING:
 _MOST_BESIDE = 10_000  # files of a folder whose names are compared with one that does not exist
 
 
-def open_source(file: str, *, parts: bool = False, names: str | None = None) -> BoxFile:
+def open_source(file: str, *, parts: str | None = None, names: str | None = None) -> BoxFile:
     """Read a file of boxes or, if there is no such file, the bundled data set of this name.
 
-    A ``#`` and the name of a layer may follow the name of a file. `parts` and `names` are `parts` and `name_column` of
-    `broadphase.io.read_boxes`.
+    A ``#`` and the name of a layer may follow the name of a file. `parts` is the value of ``--parts``; `names` is
+    `name_column` of `broadphase.io.read_boxes`.
     """
     if Path(file).exists():
-        return io.read_boxes(file, parts=parts, name_column=names)
+        with naming_option("--parts"):
+            require_parts(file, parts)
+        return io.read_boxes(file, parts=parts_of_boxes(parts), name_column=names)
     if file in data.NAMES:
         if parts or names is not None:
             raise typer.BadParameter(
@@ -73,7 +78,7 @@ def open_source(file: str, *, parts: bool = False, names: str | None = None) -> 
         return BoxFile(data.load(file), file, "bundled box")
     path, mark, layer = file.rpartition("#")
     if mark and Path(path).exists():
-        return io.read_boxes(path, parts=parts, name_column=names, layer=layer)
+        return io.read_boxes(path, parts=parts_of_boxes(parts), name_column=names, layer=layer)
     near = get_close_matches(file.lower(), data.NAMES, n=1, cutoff=0.5)
     if near:
         raise FileNotFoundError(
@@ -94,7 +99,7 @@ def nearest_file(file: str) -> str:
     return f"; did you mean {quoted(str(path.parent / names[0]))}?" if names else ""
 
 
-def open_sources(*files: str | None, parts: bool = False, names: str | None = None) -> list[BoxFile]:
+def open_sources(*files: str | None, parts: str | None = None, names: str | None = None) -> list[BoxFile]:
     """Read one file or two; see `open_source`."""
     sets = [open_source(file, parts=parts, names=names) for file in files if file is not None]
     known = [one.crs for one in sets if one.crs is not None]
@@ -267,7 +272,7 @@ def pairs(
         int | None, typer.Option("--max-pairs", min=0, help="Stop with an error if there are more pairs.")
     ] = None,
     invalid: InvalidOption = Invalid.RAISE,
-    parts: PartsOption = False,
+    parts: PartsOption = None,
     names: NamesOption = None,
     memory: Annotated[str | None, _past("Memory to use, such as 500MB. Default: 2GB.", metavar="BYTES")] = None,
     engine: Annotated[Engine, _past("What runs the search.")] = Engine.LOCAL,
@@ -431,7 +436,7 @@ def count(
     touching: TouchingOption = True,
     margin: MarginOption = 0.0,
     invalid: InvalidOption = Invalid.RAISE,
-    parts: PartsOption = False,
+    parts: PartsOption = None,
     as_json: JsonOption = False,
     progress: ProgressOption = None,
 ) -> None:
@@ -467,7 +472,7 @@ def explain(
     other: OtherArgument = None,
     workers: WorkersOption = 1,
     invalid: InvalidOption = Invalid.RAISE,
-    parts: PartsOption = False,
+    parts: PartsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show which method "auto" chooses for these boxes, why, and the estimated cost of each.
@@ -490,18 +495,36 @@ def explain(
 
 def info(
     file: OptionalFileArgument = None,
-    parts: PartsOption = False,
+    parts: PartsOption = None,
     names: NamesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Describe this installation or, with FILE, its boxes and which of them are invalid.
+
+    Of a file of meshes, lists the parts as `broadphase clash` reads them, and warns of parts without names, with the
+    same name, without triangles, and of open meshes.
 
     For example:
 
     - `broadphase info`
 
     - `broadphase info rooms.csv --json`
+
+    - `broadphase info engine.obj --parts group`
     """
+    if file is not None and is_file_of_parts(file) and Path(file).exists():
+        if names is not None:
+            raise typer.BadParameter(f"{clipped(file)} is a file of parts, whose names are known", param_hint="--names")
+        with naming_option("--parts"):
+            require_parts(file, parts)
+        found = io.read_parts(file, parts=parts if parts in PART_KINDS else "object")
+        of_boxes = _about_boxes(boxes_of_parts(found, is_by_part=parts is not None))
+        about = about_parts(found)
+        if as_json:
+            print_json({**of_boxes, **about})
+        else:
+            print_parts(file, [(name.replace("_", " "), _as_text(value)) for name, value in of_boxes.items()], about)
+        return
     facts = _about_installation() if file is None else _about_boxes(open_source(file, parts=parts, names=names))
     if as_json:
         print_json(facts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,12 +12,15 @@ from rich.table import Table
 import broadphase as bp
 from broadphase import io
 from broadphase.cli.boxes import nearest_file
-from broadphase.cli.options import JsonOption, ProgressOption, WorkersOption, naming_option, possible_length
+from broadphase.cli.options import JsonOption, ProgressOption, WorkersOption, naming_option, one_of, possible_length
+from broadphase.cli.parts import unit_warning
 from broadphase.cli.screen import counted, duration, print_facts, print_json, print_table, progress_bar, say
 from broadphase.errors import clipped
 from broadphase.files import refuse_inputs, require_ending
-from broadphase.io.clash_report import Baseline, report_of
+from broadphase.io.clash_report import GROUPINGS, Baseline, report_of
 from broadphase.io.clashes import require_bcf_version, write_report
+from broadphase.io.meshes import PARTS_OF, part_type_of
+from broadphase.mesh_formats import PART_KINDS
 from broadphase.narrow.part_pairs import matching
 from broadphase.scale.clock import Clock
 
@@ -29,23 +31,6 @@ HARD = ("duplicate", "penetrates", "contains")  # the kinds that parts which fit
 HARD_CLASHES, NO_PAIR = 4, 2  # exit codes
 _MOST_LISTED = 20
 _TOGETHER = 64  # meshes whose trees are built between two looks at the progress bar
-
-
-class ObjParts(StrEnum):
-    """What a part of an .obj file is."""
-
-    OBJECT = "object"
-    GROUP = "group"
-    MATERIAL = "material"
-
-
-class GroupBy(StrEnum):
-    """What the clashes of one line have in common."""
-
-    NAME = "name"
-    PARENT = "parent"
-    TYPE = "type"
-    CELL = "cell"
 
 
 def _patterns(option: str, values: list[str] | None) -> list[tuple[str, str]]:
@@ -71,9 +56,16 @@ def clash(
         float,
         typer.Option("--tolerance", "-t", callback=possible_length, help="Gaps and depths up to this only touch."),
     ] = 0.0,
-    parts_of_obj: Annotated[
-        ObjParts, typer.Option("--parts", help="What a part of an .obj file is: the faces of an o, a g, or a usemtl.")
-    ] = ObjParts.OBJECT,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--parts",
+            metavar="KIND",
+            callback=one_of("parts", PART_KINDS),
+            autocompletion=lambda: list(PART_KINDS),
+            help=f"What a part is, in files that have a choice: {', '.join(PART_KINDS)}.",
+        ),
+    ] = "object",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help=f"Write the clashes: {', '.join(io.CLASH_FORMATS)}.")
     ] = None,
@@ -96,12 +88,15 @@ def clash(
         list[str] | None,
         typer.Option("--only", metavar="NAME:NAME", help="Check only pairs of these names, such as 'pipe*:wall*'."),
     ] = None,
-    group_by: Annotated[
-        GroupBy | None,
+    grouping: Annotated[
+        str | None,
         typer.Option(
             "--group-by",
-            help="One line for all clashes of parts of the same names without numbers, assemblies, or IFC classes, or "
-            "in the same cell of a grid.",
+            metavar="WHAT",
+            callback=one_of("group_by", GROUPINGS),
+            autocompletion=lambda: list(GROUPINGS),
+            help=f"One line for all clashes ({', '.join(GROUPINGS)}) of parts of the same names without numbers, "
+            "assemblies, or IFC classes, or in the same cell of a grid.",
         ),
     ] = None,
     cell_size: Annotated[
@@ -125,8 +120,9 @@ def clash(
 ) -> int:
     """Find parts that penetrate, contain or touch each other, are too near, or are there twice.
 
-    Parts are the nodes of scenes, the objects of .obj files, and the products of .ifc files, by name. Lengths are in
-    the unit of the files, which is printed: metres in .glb, .gltf and .ifc files; other formats rarely say. The exit
+    Parts are the nodes of scenes, the objects of .obj files, and the products of .ifc files, by name: `broadphase info`
+    lists them. Lengths are in the unit of the files, which is printed: metres in .glb, .gltf, .step and .ifc files,
+    that of the file in .3mf and .dae files; others rarely say. The exit
     code is 4 if there are hard clashes: parts that penetrate or contain each other, or are there twice. It is 2, with a
     warning, if there is no pair to check: one file of a single part.
 
@@ -135,6 +131,8 @@ def clash(
     - `broadphase clash engine.glb --tolerance 0.0001 --output clashes.csv`
 
     - `broadphase clash walls.glb pipes.glb --clearance 0.05 --between-files --json`
+
+    - `broadphase clash engine.obj --parts group`
 
     - `broadphase clash house.ifc --group-by type --baseline monday.json --output friday.bcf`
     """
@@ -147,13 +145,14 @@ def clash(
     elif bcf_version is not None:
         raise typer.BadParameter("needs --output", param_hint="--bcf-version")
     excluded, wanted = _patterns("--exclude", exclude), _patterns("--only", only)
-    if (group_by == GroupBy.CELL) != (cell_size is not None):
+    if (grouping == "cell") != (cell_size is not None):
         raise typer.BadParameter("--group-by cell needs it, and nothing else does", param_hint="--cell-size")
     if cell_size is not None and not 0.0 < cell_size < float("inf"):
         raise typer.BadParameter("must be finite and above 0", param_hint="--cell-size")
-    grouping = None if group_by is None else group_by.value
-    if parts_of_obj != ObjParts.OBJECT and not any(_is_obj(file) for file in files):
-        raise typer.BadParameter("none of the files is an .obj file", param_hint="--parts")
+    kinds: list[Any] = [kind if kind in PARTS_OF.get(file.suffix.lower(), ()) else "object" for file in files]
+    if kind not in kinds:
+        with naming_option("--parts"):
+            part_type_of(files[0], kind)  # type: ignore[arg-type]
     if between_files and len(files) == 1:
         raise typer.BadParameter("needs at least two files", param_hint="--between-files")
     earlier = None if baseline is None else Baseline(baseline)
@@ -166,8 +165,7 @@ def clash(
                 step(text, number, len(files))
                 if not file.exists():
                     raise FileNotFoundError(f"{clipped(str(file))}: no such file{nearest_file(str(file))}")
-                kind: Any = parts_of_obj.value if _is_obj(file) else "object"
-                read.append(io.read_parts(file, parts=kind, progress=counted(step, text)))
+                read.append(io.read_parts(file, parts=kinds[number], progress=counted(step, text)))
         unit = _common_unit(read)
         parts = [part for file in read for part in file.parts]
         with clock.measure("trees"):
@@ -209,6 +207,7 @@ def clash(
     counts = report["counts"]
     answer: dict[str, Any] = {
         "files": [file.source for file in read],
+        "part_types": [file.part_type for file in read],
         "unit": unit,
         "parts": len(parts),
         "triangles": sum(len(part.faces) for part in parts),
@@ -229,21 +228,20 @@ def clash(
     for pattern in sorted({one for pair in [*excluded, *wanted] for one in pair}):
         if not matching(names, pattern).any():
             say(f"warning: no part has a name that matches {clipped(pattern)}")
+    doubt = unit_warning(read)
+    if doubt is not None:
+        say(f"warning: {doubt}")
     if len(parts) < 2:
         say(f"warning: {_only_part(read[0])}")
         return NO_PAIR
     return HARD_CLASHES if answer["hard"] else 0
 
 
-def _is_obj(file: Path) -> bool:
-    return file.suffix.lower() == ".obj"
-
-
 def _only_part(file: io.PartFile) -> str:
     """Return what to say of a file of one part: nothing can clash in it."""
-    advice = "name another file to check it against"
-    if _is_obj(Path(file.source)):
-        advice += ", or choose other parts by --parts group or --parts material"
+    known = PARTS_OF.get(Path(file.source).suffix.lower(), {})
+    others = [f"--parts {kind}" for kind, word in known.items() if word != file.part_type and kind != "mesh"]
+    advice = f"name another file to check it against, or choose other parts by {' or '.join(others)}"
     return f"{clipped(file.source)} has one part only, {clipped(file.parts[0].name)}, so there is no pair: {advice}"
 
 

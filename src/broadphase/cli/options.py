@@ -7,13 +7,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from broadphase import data
 from broadphase.errors import unknown_name
+from broadphase.mesh_formats import PART_KINDS
 from broadphase.methods import METHOD_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 class Invalid(StrEnum):
@@ -23,10 +25,16 @@ class Invalid(StrEnum):
     SKIP = "skip"
 
 
-def _known_method(name: str | None) -> str | None:
-    if name is not None and name not in METHOD_NAMES:
-        raise typer.BadParameter(unknown_name("method", name, METHOD_NAMES))
-    return name
+def one_of(what: str, names: Iterable[str]) -> Callable[[str | None], str | None]:
+    """Return what checks an option that is one of some names."""
+    known = tuple(names)
+
+    def check(name: str | None) -> str | None:
+        if name is not None and name not in known:
+            raise typer.BadParameter(unknown_name(what, name, known))
+        return name
+
+    return check
 
 
 def possible_workers(workers: int | None) -> int | None:
@@ -41,6 +49,24 @@ def possible_length(margin: float) -> float:
     if not 0.0 <= margin < float("inf"):
         raise typer.BadParameter("must be finite and at least 0")
     return margin
+
+
+class WithParts(TyperCommand):
+    """A command whose ``--parts`` takes a value or none: what follows is one only if it is a kind of parts."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments of the command line."""
+        ends = args.index("--") if "--" in args else len(args)
+        for place, word in enumerate(args[:ends]):
+            if word == "--parts" and (place + 1 == len(args) or args[place + 1] not in BOX_PARTS):
+                args = [*args[:place], f"--parts={BOX_PARTS[0]}", *args[place + 1 :]]
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+
+def parts_of_boxes(parts: str | None) -> Any:
+    """Return `parts` of `read_boxes` for the value of ``--parts``."""
+    return parts == BOX_PARTS[0] if parts in (None, BOX_PARTS[0]) else parts
 
 
 @contextmanager
@@ -76,7 +102,7 @@ def _method_option(text: str = "") -> Any:
         "--method",
         "-m",
         metavar="METHOD",
-        callback=_known_method,
+        callback=one_of("method", METHOD_NAMES),
         autocompletion=lambda: list(METHOD_NAMES),
         help=f"Method: {', '.join(METHOD_NAMES)}. {text}The result does not depend on it.",
     )
@@ -106,7 +132,20 @@ InvalidOption = Annotated[
     Invalid,
     typer.Option("--invalid", help="Rows with NaN, or lower > upper: stop with an error, or skip them with a warning."),
 ]
-PartsOption = Annotated[bool, typer.Option("--parts", help="One box for each part of a feature or of a mesh.")]
+BOX_PARTS = ("auto", *PART_KINDS)
+"""What ``--parts`` of commands on boxes takes; without a value, it is the first."""
+
+PartsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--parts",
+        metavar="[KIND]",
+        callback=one_of("parts", BOX_PARTS),
+        autocompletion=lambda: list(BOX_PARTS),
+        help="One box for each part of a feature or of a mesh. What a part of a mesh file is: "
+        f"{', '.join(PART_KINDS)}. Without KIND: an object, or of a single one each connected piece.",
+    ),
+]
 NamesOption = Annotated[
     str | None, typer.Option("--names", metavar="COLUMN", help="Column or property with the names of the boxes.")
 ]

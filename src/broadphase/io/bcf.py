@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from broadphase.errors import FileFormatError, clipped, quoted
+from broadphase.errors import FileFormatError, clipped
 from broadphase.io.clash_report import parts_of_clash
+from broadphase.io.part_file import metres_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,13 +38,6 @@ _FIELD_OF_VIEW = 60.0  # degrees; version 2.1 allows 45 to 60
 _ASPECT = 16 / 9
 _ELEVATION = np.radians(30.0)  # of the camera above the horizontal plane through what it looks at
 _MOST_LISTED = 100  # clashes in the description of a group
-
-_METRES = {
-    "m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0, "km": 1e3, "kilometers": 1e3, "dm": 0.1,
-    "cm": 0.01, "centimeter": 0.01, "centimeters": 0.01, "mm": 1e-3, "millimeter": 1e-3, "millimeters": 1e-3,
-    "um": 1e-6, "micron": 1e-6, "microns": 1e-6, "in": 0.0254, "inch": 0.0254, "inches": 0.0254, "ft": 0.3048,
-    "foot": 0.3048, "feet": 0.3048, "yd": 0.9144, "yard": 0.9144, "yards": 0.9144,
-}  # fmt: skip
 
 
 class _Topic(NamedTuple):
@@ -93,12 +87,10 @@ def _scale_of(files: Sequence[PartFile]) -> float:
     """Return what makes metres of the lengths of the files; those without a unit are taken as metres."""
     for file in files:
         if file.unit is not None:
-            factor, _, name = file.unit.lower().rpartition(" * ")  # such as "0.001 * meters"
             try:
-                return float(factor or 1.0) * _METRES[name]
-            except (KeyError, ValueError):
-                shown = f"{clipped(file.source)}: BCF is in metres, and {quoted(file.unit)} is no unit that is known"
-                raise FileFormatError(shown) from None
+                return metres_of(file.unit)
+            except ValueError as error:
+                raise FileFormatError(f"{clipped(file.source)}: BCF is in metres, and {error}") from None
     return 1.0
 
 

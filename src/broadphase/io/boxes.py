@@ -17,7 +17,7 @@ from broadphase.io.box_file import BoxFile, naming_damage
 from broadphase.io.features import read_features
 from broadphase.io.geojson import read_geojson, read_geojson_lines
 from broadphase.io.ifc import read_product_boxes
-from broadphase.io.meshes import read_mesh
+from broadphase.io.meshes import part_type_of, read_mesh
 from broadphase.io.tables import read_csv, read_parquet
 from broadphase.progress import Progress, reporting
 from broadphase.tables.names import listed
@@ -25,6 +25,8 @@ from broadphase.tables.names import listed
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
+
+    from broadphase.mesh_formats import PartKind
 
 
 Format = Literal["npy", "npz", "csv", "parquet", "geojson", "geojsonseq", "features", "mesh", "ifc"]
@@ -106,7 +108,7 @@ def _as_boxes(array: Any, path: Path) -> Any:
         raise FileFormatError(str(error)) from error
 
 
-_READERS: dict[Format, Callable[[Path, bool, str | None, str | None], BoxFile]] = {
+_READERS: dict[Format, Callable[[Path, Any, str | None, str | None], BoxFile]] = {
     "npy": lambda path, parts, names, layer: read_npy(path),
     "npz": lambda path, parts, names, layer: read_npz(path),
     "csv": lambda path, parts, names, layer: read_csv(path, name_column=names),
@@ -138,6 +140,11 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         ".ply": "mesh",
         ".glb": "mesh",
         ".gltf": "mesh",
+        ".off": "mesh",
+        ".3mf": "mesh",
+        ".dae": "mesh",
+        ".step": "mesh",
+        ".stp": "mesh",
         ".ifc": "ifc",
     }
 )
@@ -148,7 +155,7 @@ def read_boxes(
     path: str | os.PathLike[str],
     *,
     format: Format | None = None,
-    parts: bool = False,
+    parts: bool | PartKind = False,
     name_column: str | None = None,
     layer: str | None = None,
     progress: Progress = None,
@@ -170,13 +177,13 @@ def read_boxes(
           with the corners in one struct column, ``bbox``, or GeoParquet: the boxes of its geometries.
         - .geojson, .json; .geojsonl, .geojsons, .ndjson, .jsonl with a feature on each line; .gpkg, .shp, .fgb: the box
           (such as longitude, latitude) of each feature.
-        - .obj, .stl, .ply, .glb, .gltf: the box of each triangle.
+        - .obj, .stl, .ply, .off, .glb, .gltf, .dae, .3mf, .step, .stp: the box of each triangle.
         - .ifc: the box of each product, in metres.
     format : {"npy", "npz", "csv", "parquet", "geojson", "geojsonseq", "features", "mesh", "ifc"}, optional
         Default: as the file name ending says.
-    parts : bool
+    parts : bool, or one of "object", "group", "material", "mesh", "connected"
         Features: one box for each polygon, line or point of one that has several. Meshes: one box for each part, as of
-        `read_parts`; if there is but one, for each connected piece of it.
+        `read_parts`; True is "object" or, if there is but one of these, "connected". Default: False.
     name_column : str, optional
         The column or property that names the boxes. Default: ``name``, ``label`` or ``id``, if there is one.
     layer : str, optional
@@ -195,7 +202,7 @@ def read_boxes(
         The file name ending is unknown, the file is damaged or has no boxes, or a cell is not a number; names file, row
         and column. A `ValueError`.
     ValueError
-        `format` is unknown.
+        `format` or `parts` is unknown, or the format has no such parts.
     OSError
         The file cannot be read.
     MissingExtraError
@@ -228,8 +235,14 @@ def read_boxes(
         raise ValueError(unknown_name("format", format, _FORMATS))
     if layer is not None and format != "features":
         raise ValueError(f"layer: {format} files have no layers")
+    if isinstance(parts, str):
+        if format not in ("mesh", "ifc"):
+            raise ValueError(
+                f"{clipped(str(path))}: {format} files have one kind of parts: parts must be True or False"
+            )
+        part_type_of(path, parts)
     require_file(path)
     with reporting(progress) as told:
         if format == "ifc":
-            return read_product_boxes(path, told)
+            return read_product_boxes(path, told, split=parts == "connected")
         return _READERS[format](path, parts, name_column, layer)

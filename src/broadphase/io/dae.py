@@ -8,13 +8,14 @@ import numpy as np
 
 from broadphase.errors import FileFormatError, clipped
 from broadphase.extras import import_extra
-from broadphase.mesh_formats import PlacedMesh, named_nodes
+from broadphase.io.part_file import unit_named
+from broadphase.mesh_formats import PlacedMesh, named_nodes, nodes_by_mesh
 from broadphase.mesh_formats.polygons import cut_into_triangles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from broadphase.mesh_formats import LeftOut, MeshNode
+    from broadphase.mesh_formats import LeftOut, MeshNode, PartKind
 
     Mesh = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -23,16 +24,17 @@ __all__ = ["read_dae"]
 _MOST_PLACES = 1 << 20  # nodes may hold copies of nodes, which hold copies
 
 
-def read_dae(stream: IO[bytes], stem: str, left: LeftOut) -> tuple[list[MeshNode], str]:
+def read_dae(stream: IO[bytes], stem: str, left: LeftOut, parts: PartKind) -> tuple[list[MeshNode], str]:
     """Return the nodes with triangles or polygons in the order of the file, and the unit of lengths.
 
-    A node is one part, whatever its materials. Raises whatever pycollada does on damaged files.
+    A node is one part, whatever its materials, unless `parts` is "material" or "mesh". A node that is instanced is one
+    for each place. Raises whatever pycollada does on damaged files.
     """
     collada = import_extra("collada", purpose="reading .dae files", install="pycollada")
     file = collada.Collada(stream, ignore=[collada.common.DaeError])
     for error in file.errors:
         left.add("damaged elements", str(error))
-    meshes: dict[int, Mesh] = {}
+    meshes: dict[int, dict[str | None, Mesh]] = {}
     found: list[PlacedMesh] = []
     names: dict[int, str] = {}
     waiting: list[tuple[Any, NDArray[np.float64], int | None]]
@@ -45,24 +47,35 @@ def read_dae(stream: IO[bytes], stem: str, left: LeftOut) -> tuple[list[MeshNode
         pose = above_pose @ np.asarray(node.matrix, np.float64)
         name = _name_of(node)
         names[number] = name or f"node {number}"
-        own = []
+        own: list[tuple[str, Mesh]] = []  # of this node, by the name of the geometry or the material
         for child in node.children or ():
             if isinstance(child, collada.scene.GeometryNode):
                 geometry = child.geometry
                 if id(geometry) not in meshes:
-                    meshes[id(geometry)] = _mesh_of(collada, geometry, left)
-                own.append(meshes[id(geometry)])
-                name = name or geometry.name or geometry.id or ""
+                    meshes[id(geometry)] = _meshes_of(collada, geometry, left, parts == "material")
+                label = geometry.name or geometry.id or ""
+                for symbol, mesh in meshes[id(geometry)].items():
+                    own.append((label if parts != "material" else _material(child, symbol), mesh))
+                name = name or label
             elif isinstance(child, collada.scene.ControllerNode):
                 left.add("skins", names[number])
         below = [child for child in node.children or () if isinstance(child, collada.scene.Node)]
         waiting.extend((child, pose, number) for child in reversed(below))
-        own = [mesh for mesh in own if len(mesh[1])]
-        if own:
-            found.append(PlacedMesh(number, above, name or stem, *_joined(own), pose))
-    size = file.assetInfo.unitmeter
-    unit = "m" if size is None or np.isclose(size, 1.0) else f"{size} * meters"
-    return named_nodes(found, names), unit
+        with_faces = [(label, mesh) for label, mesh in own if len(mesh[1])]
+        if own and not with_faces:
+            left.empty.append(name or stem)
+        if parts == "material":
+            materials: dict[str, list[Mesh]] = {}
+            for label, mesh in with_faces:
+                materials.setdefault(label, []).append(mesh)
+            for label, same in materials.items():
+                found.append(PlacedMesh(-1 - len(found), number, label or name, *_joined(same), pose))
+        elif parts == "mesh":
+            found.extend(PlacedMesh(number, above, name, *mesh, pose, label) for label, mesh in with_faces)
+        elif with_faces:
+            found.append(PlacedMesh(number, above, name, *_joined([mesh for _, mesh in with_faces]), pose))
+    unit = unit_named(file.assetInfo.unitmeter or 1.0)
+    return nodes_by_mesh(found, stem) if parts == "mesh" else named_nodes(found, names, stem), unit
 
 
 def _name_of(node: Any) -> str:
@@ -70,8 +83,17 @@ def _name_of(node: Any) -> str:
     return str(getattr(node, "node", node).name or node.id or "")
 
 
-def _mesh_of(collada: Any, geometry: Any, left: LeftOut) -> Mesh:
-    meshes = []
+def _material(child: Any, symbol: str | None) -> str:
+    """Return the name of the material that an instance of a geometry has for one of its symbols."""
+    for bound in child.materials or ():
+        if bound.symbol == symbol:
+            return str(getattr(bound.target, "name", None) or getattr(bound.target, "id", None) or symbol)
+    return symbol or ""
+
+
+def _meshes_of(collada: Any, geometry: Any, left: LeftOut, by_material: bool) -> dict[str | None, Mesh]:
+    """Return the triangles of a geometry: those of each material, or all by the key None."""
+    meshes: dict[str | None, list[Mesh]] = {}
     for place, primitive in enumerate(geometry.primitives):
         where = f"geometry {clipped(geometry.id)}, primitive {place}"
         if isinstance(primitive, collada.triangleset.TriangleSet):
@@ -94,8 +116,10 @@ def _mesh_of(collada: Any, geometry: Any, left: LeftOut) -> Mesh:
         if (sizes < 3).any():
             left.add("faces of less than three corners", where)
             corners, sizes = corners[np.repeat(sizes >= 3, sizes)], sizes[sizes >= 3]
-        meshes.append((vertices, cut_into_triangles(corners, sizes, vertices)))
-    return _joined(meshes) if meshes else (np.empty((0, 3)), np.empty((0, 3), np.int64))
+        mesh = vertices, cut_into_triangles(corners, sizes, vertices)
+        meshes.setdefault(primitive.material if by_material else None, []).append(mesh)
+    nothing = np.empty((0, 3)), np.empty((0, 3), np.int64)
+    return {symbol: _joined(own) for symbol, own in meshes.items()} or {None: nothing}
 
 
 def _joined(meshes: list[Mesh]) -> Mesh:

@@ -12,7 +12,7 @@ from broadphase.extras import import_extra
 from broadphase.files import require_unicode
 from broadphase.io.box_file import BoxFile, naming_damage
 from broadphase.io.part_file import PartFile, parts_of
-from broadphase.mesh_formats import MeshNode
+from broadphase.mesh_formats import MeshNode, split_into_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +25,11 @@ __all__ = ["read_product_boxes", "read_products"]
 _NOT_SOLID = ("IfcOpeningElement", "IfcSpace")  # what IfcConvert leaves out as well: holes, and the air of rooms
 
 
-def read_products(path: Path, told: Told) -> PartFile:
+def read_products(path: Path, told: Told, part_type: str, *, split: bool = False) -> PartFile:
     """Read the products that have a body, in metres; openings are cut out of them, and spaces are left out.
 
     A part is named as its product, or by type and GlobalId if that has no name; its parent is the assembly that it is a
-    part of.
+    part of. With `split`, parts are the connected pieces of products.
     """
     model, shapes = _shapes_of(path, told)
     known: dict[str, Any] = {}
@@ -39,16 +39,26 @@ def read_products(path: Path, told: Told) -> PartFile:
         if geometry.id not in known:
             known[geometry.id] = _vertices(geometry), np.array(geometry.faces, np.int64).reshape(-1, 3)
         vertices, faces = known[geometry.id]
-        nodes.append(MeshNode(_name_of(shape), vertices, faces, pose, _assembly_of(model, shape)))
+        given = str(shape.name) if (shape.name or "").strip() else None
+        nodes.append(MeshNode(_name_of(shape), vertices, faces, pose, _assembly_of(model, shape), given))
+    owners = np.arange(len(nodes))
+    if split:
+        nodes, owners = split_into_pieces(nodes)
     parts = [
-        part._replace(type=str(shape.type), guid=str(shape.guid))
-        for part, (shape, _) in zip(parts_of(nodes), shapes, strict=True)
+        part._replace(type=str(shapes[row][0].type), guid=str(shapes[row][0].guid))
+        for part, row in zip(parts_of(nodes), owners.tolist(), strict=True)
     ]
-    return PartFile(parts, str(path), "m")
+    return PartFile(parts, str(path), "m", part_type)
 
 
-def read_product_boxes(path: Path, told: Told) -> BoxFile:
-    """Read the bounding box of each product, in metres; see `read_products`."""
+def read_product_boxes(path: Path, told: Told, *, split: bool = False) -> BoxFile:
+    """Read the bounding box of each product or, with `split`, of its pieces, in metres; see `read_products`."""
+    if split:
+        parts = read_products(path, told, "connected piece", split=True).parts
+        placed = [part.placed_vertices() for part in parts]
+        boxes = np.stack([[vertices.min(axis=0), vertices.max(axis=0)] for vertices in placed])
+        names = np.array([part.name for part in parts], object)
+        return BoxFile(boxes, str(path), "connected piece", names, np.arange(len(boxes)))
     _, shapes = _shapes_of(path, told)
     boxes = np.empty((len(shapes), 2, 3))
     for row, (shape, pose) in enumerate(shapes):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from broadphase.mesh_formats import MeshNode
 
-__all__ = ["Part", "PartFile", "parts_of"]
+__all__ = ["Part", "PartFile", "metres_of", "parts_of", "unit_named"]
 
 
 class Part(NamedTuple):
@@ -42,6 +42,8 @@ class Part(NamedTuple):
         The IFC class, such as "IfcWall"; None in other formats.
     guid : str, optional
         The GlobalId of an IFC product, 22 characters; None in other formats.
+    given_name : str, optional
+        The name in the file, which others may have too; None without one.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Part(NamedTuple):
     parent: str | None
     type: str | None = None
     guid: str | None = None
+    given_name: str | None = None
 
     def __repr__(self) -> str:
         return f"Part({self.name!r}, <{len(self.vertices)} vertices>, <{len(self.faces)} faces>)"
@@ -82,11 +85,17 @@ class PartFile(NamedTuple):
         Name of the file.
     unit : str, optional
         Of its lengths: "m" for glTF; None if the file does not say.
+    part_type : str
+        What a part is in this file: "node", "object", "solid", "product" and so on.
+    empty : tuple of str
+        Names of what would be parts, but has no triangles.
     """
 
     parts: list[Part]
     source: str
     unit: str | None
+    part_type: str = "part"
+    empty: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<{len(self.parts)} parts of {quoted(self.source)}>"
@@ -101,10 +110,45 @@ def parts_of(nodes: Sequence[MeshNode]) -> list[Part]:
     are_rotations = (off < 1e-12) & (np.linalg.det(turns) > 0)
     rotations = quaternions_of(np.where(are_rotations[:, np.newaxis, np.newaxis], turns, np.eye(3)))
     parts = []
-    for (name, vertices, faces, _, parent), turn, place, rotation, is_rotation in zip(
-        nodes, turns, places, rotations, are_rotations, strict=True
-    ):
+    for node, turn, place, rotation, is_rotation in zip(nodes, turns, places, rotations, are_rotations, strict=True):
+        vertices = node.vertices
         if not is_rotation:
             vertices, place = vertices @ turn.T + place, np.zeros(3)
-        parts.append(Part(name, vertices, faces, place, rotation, parent))
+        parts.append(Part(node.name, vertices, node.faces, place, rotation, node.parent, given_name=node.given_name))
     return parts
+
+
+_METRES = {
+    "m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0, "km": 1e3, "kilometers": 1e3, "dm": 0.1,
+    "cm": 0.01, "centimeter": 0.01, "centimeters": 0.01, "mm": 1e-3, "millimeter": 1e-3, "millimeters": 1e-3,
+    "um": 1e-6, "micron": 1e-6, "microns": 1e-6, "in": 0.0254, "inch": 0.0254, "inches": 0.0254, "ft": 0.3048,
+    "foot": 0.3048, "feet": 0.3048, "yd": 0.9144, "yard": 0.9144, "yards": 0.9144,
+}  # fmt: skip
+_SHORT = ("m", "mm", "cm", "dm", "km", "um", "in", "ft", "yd")
+
+
+def metres_of(unit: str) -> float:
+    """Return the metres of a unit, such as "mm" or "0.001 * meters"; raise ValueError if it is unknown.
+
+    >>> metres_of("in"), metres_of("2.5 * cm")
+    (0.0254, 0.025)
+    """
+    factor, _, name = unit.lower().rpartition(" * ")
+    try:
+        return float(factor or 1.0) * _METRES[name]
+    except (KeyError, ValueError):
+        raise ValueError(f"{quoted(unit)} is no unit that is known") from None
+
+
+def unit_named(unit: str | float) -> str:
+    """Return the short name of a unit that is given by a name or in metres, so that equal ones are called alike.
+
+    >>> unit_named("millimeter"), unit_named(0.0254), unit_named(0.5)
+    ('mm', 'in', '0.5 * m')
+    """
+    try:
+        metres = metres_of(unit) if isinstance(unit, str) else unit
+    except ValueError:
+        return str(unit)
+    near = next((name for name in _SHORT if abs(metres / _METRES[name] - 1) < 1e-9), None)
+    return f"{float(metres)!r} * m" if near is None else near

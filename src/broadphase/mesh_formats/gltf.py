@@ -18,21 +18,23 @@ import numpy as np
 from broadphase.errors import FileFormatError, clipped, quoted
 from broadphase.extras import import_extra
 from broadphase.files import require_file
-from broadphase.mesh_formats.nodes import PlacedMesh, named_nodes
+from broadphase.mesh_formats.meshopt import decompressed
+from broadphase.mesh_formats.nodes import PlacedMesh, named_nodes, nodes_by_mesh
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from broadphase.mesh_formats.nodes import LeftOut, MeshNode
+    from broadphase.mesh_formats.nodes import LeftOut, MeshNode, PartKind
 
     Mesh = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 __all__ = ["parse_gltf"]
 
-_DRACO, _INSTANCES, _MESHOPT = "KHR_draco_mesh_compression", "EXT_mesh_gpu_instancing", "EXT_meshopt_compression"
-_READ = {_DRACO, _INSTANCES, "KHR_mesh_quantization"}
+_DRACO, _INSTANCES = "KHR_draco_mesh_compression", "EXT_mesh_gpu_instancing"
+_MESHOPT = ("EXT_meshopt_compression", "KHR_meshopt_compression")
+_READ = {_DRACO, _INSTANCES, *_MESHOPT, "KHR_mesh_quantization"}
 _NO_GEOMETRY = re.compile(
     "[A-Z0-9]+_(materials?|textures?|lights?|animation|audio|xmp|techniques|gaussian|node_(visibility|selectability"
     "|hoverability)|interactivity|mesh_features|instance_features|structural_metadata|mesh_manifold"
@@ -50,10 +52,13 @@ _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _MOST_FILLED = 8  # numbers of sparse accessors, which need no bytes of their own, for each byte of the file
 _MOST_CORNERS = 4  # of triangles for each byte: primitives may share their indices
 _MOST_INSTANCES = 1  # for each byte: nodes may share them
+_MOST_DECOMPRESSED = 32  # bytes for each byte of the file
 
 
-def parse_gltf(content: bytes, folder: Path | None, stem: str, left: LeftOut) -> list[MeshNode]:
-    """Return the nodes with triangles of the scene, in the order of the file.
+def parse_gltf(
+    content: bytes, folder: Path | None, stem: str, left: LeftOut, parts: PartKind = "object"
+) -> list[MeshNode]:
+    """Return the nodes with triangles of the scene, their materials, or the meshes, in the order of the file.
 
     `folder` holds the buffers that the file names; None refuses them. Nodes without a name are called as their mesh, or
     `stem`. Errors name the element, not the file.
@@ -67,7 +72,7 @@ def parse_gltf(content: bytes, folder: Path | None, stem: str, left: LeftOut) ->
         raise FileFormatError(f"not a glTF file: no readable JSON ({clipped(str(error))})") from error
     if not isinstance(tree, dict):
         raise FileFormatError(f"not a glTF file: its JSON is {quoted(tree)}, not an object")
-    return _Gltf(tree, binary, folder, len(content), left).nodes(stem)
+    return _Gltf(tree, binary, folder, len(content), left).nodes(stem, parts)
 
 
 def _chunks(content: bytes) -> tuple[bytes, bytes | None]:
@@ -102,9 +107,10 @@ class _Gltf:
     ) -> None:
         self.tree, self.binary, self.folder, self.left = tree, binary, folder, left
         self.size = size + len(binary or b"")
-        self.filled, self.corners, self.instances = 0, 0, 0  # so far
+        self.filled, self.corners, self.instances, self.decompressed = 0, 0, 0, 0  # so far
         self.buffers: dict[int, bytes] = {}
-        self.meshes: dict[int, Mesh] = {}
+        self.views: dict[int, bytes] = {}  # decompressed
+        self.meshes: dict[str, dict[int | None, Mesh]] = {}  # by their primitives
         self._check_version()
         self.required = self._check_extensions()
 
@@ -125,7 +131,7 @@ class _Gltf:
                     " without it"
                 )
         for name in used:
-            if name not in _READ and name != _MESHOPT and not _NO_GEOMETRY.fullmatch(name):
+            if name not in _READ and not _NO_GEOMETRY.fullmatch(name):
                 self.left.add("extensions", name)
         return required
 
@@ -154,9 +160,7 @@ class _Gltf:
             if uri is None and number == 0 and self.binary is not None:
                 found = self.binary
             elif not isinstance(uri, str):
-                compressed = _MESHOPT in _dict(entry, "extensions", where, {})
-                why = f" without the extension {_MESHOPT}, which is not read" if compressed else ""
-                raise FileFormatError(f"{where} has no data{why}: its uri is {quoted(uri)}")
+                raise FileFormatError(f"{where} has no data: its uri is {quoted(uri)}")
             elif uri.startswith("data:"):
                 found = _decoded(uri, where)
             else:
@@ -192,16 +196,13 @@ class _Gltf:
     ) -> NDArray[Any]:
         """Return `count` rows of numbers of the view that a table names, without a copy."""
         view, view_where = self.entry("bufferViews", table.get("bufferView"), where)
-        if _MESHOPT in _dict(view, "extensions", view_where, {}):
-            buffer, _ = self.entry("buffers", view.get("buffer"), view_where)
-            if "uri" not in buffer:
-                raise FileFormatError(
-                    f"{view_where} is compressed by {_MESHOPT}, which is not read: save the file without it"
-                )
-        content = self.buffer(view.get("buffer"), view_where)
-        begins, length = _whole(view, "byteOffset", view_where, 0), _whole(view, "byteLength", view_where)
-        if begins + length > len(content):
-            raise FileFormatError(f"{view_where} ends at byte {begins + length} of {len(content)} of its buffer")
+        extensions = _dict(view, "extensions", view_where, {})
+        codec = next((one for one in _MESHOPT if one in extensions), None)
+        if codec is not None and self._needs_meshopt(codec, view, view_where):
+            content = self._decompressed_view(table["bufferView"], _dict(extensions, codec, view_where), view_where)
+            begins, length = 0, len(content)
+        else:
+            content, begins, length = self._part_of_buffer(view, view_where)
         kind = np.dtype(dtype)
         row = width * kind.itemsize
         if stride is None:
@@ -215,6 +216,37 @@ class _Gltf:
             )
         rows: NDArray[Any] = np.ndarray((count, width), kind, content, begins + offset, (stride, kind.itemsize))
         return rows
+
+    def _part_of_buffer(self, view: dict[str, Any], where: str) -> tuple[bytes, int, int]:
+        """Return the buffer that a view is in, the first byte and the number of bytes."""
+        content = self.buffer(view.get("buffer"), where)
+        begins, length = _whole(view, "byteOffset", where, 0), _whole(view, "byteLength", where)
+        if begins + length > len(content):
+            raise FileFormatError(f"{where} ends at byte {begins + length} of {len(content)} of its buffer")
+        return content, begins, length
+
+    def _needs_meshopt(self, codec: str, view: dict[str, Any], where: str) -> bool:
+        buffer, _ = self.entry("buffers", view.get("buffer"), where)
+        is_chunk = view.get("buffer") == 0 and self.binary is not None
+        return codec in self.required or ("uri" not in buffer and not is_chunk)
+
+    def _decompressed_view(self, number: Any, extension: dict[str, Any], where: str) -> bytes:
+        number = int(number)
+        if number not in self.views:
+            where = f"{where}, compressed by meshopt"
+            content, begins, length = self._part_of_buffer(extension, where)
+            count, stride = _whole(extension, "count", where), _whole(extension, "byteStride", where)
+            self.decompressed += count * stride
+            if self.decompressed > _MOST_DECOMPRESSED * self.size:
+                raise FileFormatError(
+                    f"{where}: {count:,} elements of {stride} bytes, in a file of {self.size:,} bytes"
+                )
+            mode, kind = extension.get("mode"), extension.get("filter", "NONE")
+            try:
+                self.views[number] = decompressed(content[begins : begins + length], count, stride, mode, kind)
+            except FileFormatError as error:
+                raise FileFormatError(f"{where}: {error}") from None
+        return self.views[number]
 
     def numbers(self, number: Any, user: str, kind: str) -> NDArray[Any]:
         """Return the numbers of an accessor, shape (count, width), scaled if they are normalized."""
@@ -254,26 +286,27 @@ class _Gltf:
 
     # ---- meshes ----
 
-    def mesh(self, number: Any, user: str) -> Mesh:
-        """Return the vertices and faces of all primitives of a mesh that are triangles; the same arrays each time."""
+    def mesh(self, number: Any, user: str, *, by_material: bool = False) -> dict[int | None, Mesh]:
+        """Return the vertices and faces of all primitives of a mesh that are triangles; the same arrays each time.
+
+        Those of each material are by its number, None without one; otherwise there is one entry, None.
+        """
         entry, where = self.entry("meshes", number, user)
-        number = int(number)
-        if number in self.meshes:
-            return self.meshes[number]
-        shared: dict[Any, int] = {}  # primitives of one object often have the same vertices
-        all_vertices, all_faces, total = [np.empty((0, 3))], [np.empty((0, 3), np.int64)], 0
+        key = json.dumps(entry.get("primitives"))  # STEP files become copies of meshes, with the same accessors
+        if key in self.meshes:
+            return self.meshes[key]
+        primitives: dict[int | None, list[tuple[NDArray[np.float64], NDArray[np.int64], Any]]] = {}
         for place, primitive in enumerate(_list(entry, "primitives", where)):
             here = f"{where}, primitive {place}"
             if not isinstance(primitive, dict):
                 raise FileFormatError(f"{here} is {quoted(primitive)}, not an object")
-            vertices, faces, key = self._primitive(primitive, here)
-            if key is None or key not in shared:
-                shared[key] = total
-                total += len(vertices)
-                all_vertices.append(vertices)
-            all_faces.append(faces + shared[key])
-        self.meshes[number] = np.concatenate(all_vertices), np.concatenate(all_faces)
-        return self.meshes[number]
+            material = None
+            if by_material and primitive.get("material") is not None:
+                self.entry("materials", primitive["material"], here)
+                material = int(primitive["material"])
+            primitives.setdefault(material, []).append(self._primitive(primitive, here))
+        self.meshes[key] = {material: _joined(own) for material, own in primitives.items()}
+        return self.meshes[key]
 
     def _primitive(self, primitive: dict[str, Any], where: str) -> tuple[NDArray[np.float64], NDArray[np.int64], Any]:
         """Return vertices, faces, and what tells whether another primitive has the same vertices (None: no other)."""
@@ -308,7 +341,7 @@ class _Gltf:
         if mode == _TRIANGLES and len(corners) % 3:
             self.left.add("corners behind the last triangle", where)
         self.corners += len(corners)
-        if self.corners > _MOST_CORNERS * self.size:
+        if self.corners > _MOST_CORNERS * (self.size + self.decompressed):
             raise FileFormatError(f"{where}: more than {_MOST_CORNERS} corners of triangles for each byte of the file")
         if len(vertices) > len(corners):  # of an accessor that many meshes may share, keep what this one uses
             used, corners = np.unique(corners, return_inverse=True)
@@ -343,8 +376,12 @@ class _Gltf:
 
     # ---- nodes ----
 
-    def nodes(self, stem: str) -> list[MeshNode]:
-        """Return the nodes of the scene that have triangles, those with instances once for each."""
+    def nodes(self, stem: str, parts: PartKind) -> list[MeshNode]:
+        """Return the nodes of the scene that have triangles, those with instances once for each; or what `parts` says.
+
+        The materials of a node have it as their parent.
+        """
+        by_material = parts == "material"
         found: list[PlacedMesh] = []
         names: dict[int, str] = {}
         places = sorted(self._places(), key=lambda place: place.node)
@@ -355,17 +392,25 @@ class _Gltf:
             names[place.node] = _name(node, where) or f"node {place.node}"
             if node.get("mesh") is None:
                 continue
-            mesh = self.mesh(node["mesh"], where)
+            meshes = self.mesh(node["mesh"], where, by_material=by_material)
             used.add(int(node["mesh"]))
             if "skin" in node:
                 self.left.add("skins", where)
-            if not len(mesh[1]):
+            mesh_name = _name(*self.entry("meshes", node["mesh"], where))
+            name = _name(node, where) or mesh_name
+            meshes = {material: mesh for material, mesh in meshes.items() if len(mesh[1])}
+            if not meshes:
+                self.left.empty.append(name or stem)
                 continue
-            name = _name(node, where) or _name(*self.entry("meshes", node["mesh"], where)) or stem
-            poses = self._instances(node, where, place.pose)
-            found.extend(PlacedMesh(place.node, place.above, name, *mesh, pose) for pose in poses)
+            for pose in self._instances(node, where, place.pose):
+                for material, mesh in meshes.items():
+                    if by_material:
+                        label = "" if material is None else _name(*self.entry("materials", material, where))
+                        found.append(PlacedMesh(-1 - len(found), place.node, label or name, *mesh, pose))
+                    else:
+                        found.append(PlacedMesh(place.node, place.above, name, *mesh, pose, mesh_name))
         self._note_unplaced(seen, used)
-        return named_nodes(found, names)
+        return nodes_by_mesh(found, stem) if parts == "mesh" else named_nodes(found, names, stem)
 
     def _places(self) -> list[_Place]:
         """Return all nodes of the scene with their poses."""
@@ -435,6 +480,19 @@ class _Gltf:
         for number in range(len(_list(self.tree, "meshes", "the file", ()))):
             if number not in used:
                 self.left.add("meshes of no node", self.entry("meshes", number, "the file")[1])
+
+
+def _joined(primitives: list[tuple[NDArray[np.float64], NDArray[np.int64], Any]]) -> Mesh:
+    """Return the vertices and faces of primitives as one mesh; those of one key have the same vertices."""
+    shared: dict[Any, int] = {}  # primitives of one object often have the same vertices
+    all_vertices, all_faces, total = [np.empty((0, 3))], [np.empty((0, 3), np.int64)], 0
+    for vertices, faces, key in primitives:
+        if key is None or key not in shared:
+            shared[key] = total
+            total += len(vertices)
+            all_vertices.append(vertices)
+        all_faces.append(faces + shared[key])
+    return np.concatenate(all_vertices), np.concatenate(all_faces)
 
 
 def _faces(corners: NDArray[np.int64], mode: int) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -13,7 +13,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LeftOut", "MeshNode", "PlacedMesh", "joined", "line_error", "named_nodes", "text_of"]
+__all__ = [
+    "PART_KINDS", "LeftOut", "MeshNode", "PartKind", "PlacedMesh", "joined", "line_error", "named_nodes",
+    "nodes_by_mesh", "numbered", "text_of",
+]  # fmt: skip
+
+PartKind = Literal["object", "group", "material", "mesh", "connected"]
+"""What a part of a file can be, where its format has these things; see `broadphase.io.read_parts`."""
+
+PART_KINDS: tuple[PartKind, ...] = get_args(PartKind)
 
 _MOST_KINDS = 8  # in one message
 
@@ -22,7 +30,8 @@ class MeshNode(NamedTuple):
     """A mesh, and where the scene of its file places it.
 
     `vertices`, shape (v, 3), and `faces`, shape (f, 3), are the same arrays for nodes with the same mesh. `pose` is a
-    matrix of shape (4, 4). `name` is unique in the file; `parent` is the name of the node above.
+    matrix of shape (4, 4). `name` is unique in the file; `parent` is the name of the node above. `given_name` is the
+    name in the file, None without one.
     """
 
     name: str
@@ -30,6 +39,7 @@ class MeshNode(NamedTuple):
     faces: NDArray[np.int64]
     pose: NDArray[np.float64]
     parent: str | None
+    given_name: str | None = None
 
     def placed(self) -> NDArray[np.float64]:
         """Return the vertices where the scene places them; what overflows is not finite."""
@@ -39,9 +49,13 @@ class MeshNode(NamedTuple):
 
 
 class LeftOut:
-    """The geometry that a reader leaves out, by kind, with the first element of each."""
+    """The geometry that a reader leaves out, by kind, with the first element of each.
+
+    `empty` has the names of parts that are no nodes because they have no triangles, which is no loss.
+    """
 
     def __init__(self) -> None:
+        self.empty: list[str] = []
         self._found: dict[str, tuple[str, int]] = {}
 
     def add(self, kind: str, element: str) -> None:
@@ -59,7 +73,10 @@ class LeftOut:
 
 
 class PlacedMesh(NamedTuple):
-    """A mesh in the scene of a file: `node` and `above` tell nodes apart, by any numbers; None is the scene itself."""
+    """A mesh in the scene of a file: `node` and `above` tell nodes apart, by any numbers; None is the scene itself.
+
+    Without a name in the file, `name` is empty. `mesh` is the name of the mesh, where nodes may share one.
+    """
 
     node: int
     above: int | None
@@ -67,6 +84,7 @@ class PlacedMesh(NamedTuple):
     vertices: NDArray[np.float64]
     faces: NDArray[np.int64]
     pose: NDArray[np.float64]
+    mesh: str = ""
 
 
 def joined(nodes: list[MeshNode]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -89,10 +107,27 @@ def line_error(number: int, line: bytes, fault: str) -> FileFormatError:
     return FileFormatError(f"line {number}: {clipped(text_of(line.strip()), 60)}: {fault}")
 
 
-def named_nodes(found: list[PlacedMesh], names: dict[int, str]) -> list[MeshNode]:
+def nodes_by_mesh(found: list[PlacedMesh], stem: str) -> list[MeshNode]:
+    """Return one node for each mesh, called as it is, or as its first node: all places of the mesh together."""
+    places: dict[tuple[int, int], list[PlacedMesh]] = {}
+    for placed in found:
+        places.setdefault((id(placed.vertices), id(placed.faces)), []).append(placed)
+    meshes = []
+    for number, same in enumerate(places.values()):
+        first = same[0]._replace(node=number, above=None, name=same[0].mesh or same[0].name)
+        if len(same) > 1:
+            nodes = [MeshNode("", one.vertices, one.faces, one.pose, None) for one in same]
+            vertices, faces = joined(nodes)
+            first = first._replace(vertices=vertices, faces=faces, pose=np.eye(4))
+        meshes.append(first)
+    return named_nodes(meshes, {}, stem)
+
+
+def named_nodes(found: list[PlacedMesh], names: dict[int, str], stem: str) -> list[MeshNode]:
     """Return nodes whose names differ, from those of each other and of what is above them.
 
     `names` has the names of nodes without meshes, in the order of the file; those with meshes are numbered first.
+    Nodes without a name are called `stem`.
     """
     row_of: dict[int, int] = {}
     for row, placed in enumerate(found):
@@ -100,17 +135,24 @@ def named_nodes(found: list[PlacedMesh], names: dict[int, str]) -> list[MeshNode
     used = {placed.above for placed in found}
     rest = [node for node in names if node in used and node not in row_of]
     row_of.update((node, len(found) + row) for row, node in enumerate(rest))
-    unique = _numbered([*(placed.name for placed in found), *(names[node] for node in rest)])
+    unique = numbered([*(placed.name or stem for placed in found), *(names[node] for node in rest)])
     return [
-        MeshNode(name, placed.vertices, placed.faces, placed.pose, None if above is None else unique[row_of[above]])
-        for name, placed, above in zip(unique, found, (placed.above for placed in found), strict=False)
+        MeshNode(
+            name,
+            placed.vertices,
+            placed.faces,
+            placed.pose,
+            None if placed.above is None else unique[row_of[placed.above]],
+            placed.name or None,
+        )
+        for name, placed in zip(unique, found, strict=False)
     ]
 
 
-def _numbered(names: Iterable[str]) -> list[str]:
+def numbered(names: Iterable[str]) -> list[str]:
     """Return the names, with a number behind those that repeat.
 
-    >>> _numbered(["bolt", "nut", "bolt", "bolt (2)", "bolt"])
+    >>> numbered(["bolt", "nut", "bolt", "bolt (2)", "bolt"])
     ['bolt', 'nut', 'bolt (3)', 'bolt (2)', 'bolt (4)']
     """
     given = list(names)

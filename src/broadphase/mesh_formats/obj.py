@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from broadphase.mesh_formats.nodes import LeftOut, MeshNode
+    from broadphase.mesh_formats.nodes import LeftOut, MeshNode, PartKind
 
-__all__ = ["ObjParts", "parse_obj"]
-
-ObjParts = Literal["object", "group", "material"]
-"""What a part of an .obj file can be: the faces below one ``o``, ``g`` or ``usemtl``."""
+__all__ = ["parse_obj"]
 
 _LEFT_OUT = {
     b"p": "points", b"l": "lines", b"curv": "curves", b"curv2": "curves", b"surf": "surfaces", b"call": "other files",
@@ -40,9 +37,9 @@ class _Part(NamedTuple):
     group: str = ""
     material: str = ""
 
-    def split_by(self, parts: ObjParts) -> tuple[int, str]:
+    def split_by(self, parts: PartKind) -> tuple[int, str]:
         """Return what is the same for all faces of one part."""
-        return self.number, {"object": "", "group": self.group, "material": self.material}[parts]
+        return self.number, {"group": self.group, "material": self.material}.get(parts, "")
 
 
 class _Faces:
@@ -52,8 +49,10 @@ class _Faces:
         self.corners, self.sizes = array("q"), array("q")
 
 
-def parse_obj(content: bytes, stem: str, parts: ObjParts, left: LeftOut) -> list[MeshNode]:
-    """Return the objects with faces, in the order of the file; faces above the first name are called `stem`.
+def parse_obj(content: bytes, stem: str, parts: PartKind, left: LeftOut) -> list[MeshNode]:
+    """Return the objects with faces, or their groups or materials, in the order of the file.
+
+    Faces above the first name are called `stem`.
 
     Materials are not read, so no other file is opened. Each ``o`` begins an object, also under a name that was there
     before; a group or a material is the same wherever its name returns in an object.
@@ -62,6 +61,7 @@ def parse_obj(content: bytes, stem: str, parts: ObjParts, left: LeftOut) -> list
     count = 0  # vertices so far
     found: dict[tuple[int, str], tuple[_Part, _Faces]] = {}
     here = _Part(0, "")
+    objects: dict[int, str] = {}
     faces: _Faces | None = None
     for number, line in _lines(content):
         words = line.split()
@@ -84,6 +84,7 @@ def parse_obj(content: bytes, stem: str, parts: ObjParts, left: LeftOut) -> list
                 faces.sizes.append(len(corners))
             elif key in (b"o", b"g", b"usemtl"):
                 here, faces = _below(here, key, line), None
+                objects.setdefault(here.number, here.name)
             elif key in _LEFT_OUT:
                 left.add(_LEFT_OUT[key], f"line {number}")
             elif key not in _NO_GEOMETRY and not key.startswith(b"#"):
@@ -91,6 +92,8 @@ def parse_obj(content: bytes, stem: str, parts: ObjParts, left: LeftOut) -> list
         except (ValueError, OverflowError) as error:
             why = "needs three numbers" if key == b"v" else "needs row numbers of vertices, from 1 on"
             raise line_error(number, line, f"a {'vertex' if key == b'v' else 'face'} {why}") from error
+    with_faces = {number for number, _ in found}
+    left.empty += [name or stem for number, name in objects.items() if number and number not in with_faces]
     return _nodes(np.array(positions).reshape(-1, 3), found.values(), stem, parts)
 
 
@@ -130,7 +133,7 @@ def _below(here: _Part, key: bytes, line: bytes) -> _Part:
 
 
 def _nodes(
-    positions: NDArray[np.float64], found: Collection[tuple[_Part, _Faces]], stem: str, parts: ObjParts
+    positions: NDArray[np.float64], found: Collection[tuple[_Part, _Faces]], stem: str, parts: PartKind
 ) -> list[MeshNode]:
     named = []
     for row, (part, faces) in enumerate(found):
@@ -142,10 +145,11 @@ def _nodes(
             )
         used, rows = np.unique(corners, return_inverse=True)
         mesh = positions[used], cut_into_triangles(rows.reshape(-1), np.array(faces.sizes), positions[used])
-        name = part.name if parts == "object" else getattr(part, parts) or part.name
-        above = -1 - part.number if parts != "object" and part.name else None  # negative: no row of a part
-        named.append(PlacedMesh(row, above, name or stem, *mesh, np.eye(4)))
-    return named_nodes(named, {-1 - part.number: part.name for part, _ in found})
+        is_whole = parts not in ("group", "material")
+        name = part.name if is_whole else getattr(part, parts) or part.name
+        above = None if is_whole or not part.name else -1 - part.number  # negative: no row of a part
+        named.append(PlacedMesh(row, above, name, *mesh, np.eye(4)))
+    return named_nodes(named, {-1 - part.number: part.name for part, _ in found}, stem)
 
 
 def _called(part: _Part) -> str:

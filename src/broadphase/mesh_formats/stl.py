@@ -34,9 +34,9 @@ def parse_stl(content: bytes, stem: str, left: LeftOut) -> list[MeshNode]:
         if len(content) > needed:
             left.add("bytes behind the last triangle", f"from byte {needed} on")
         rows = np.frombuffer(content, _LAYOUT, count, _HEADER)
-        return _nodes([stem] if count else [], [rows["corners"].reshape(-1, 3).astype(np.float64)])
+        return _nodes([""], [rows["corners"].reshape(-1, 3).astype(np.float64)], stem, left)
     if is_text:
-        return _nodes(*_solids(content, stem))
+        return _nodes(*_solids(content), stem, left)
     if len(content) < _HEADER:
         raise FileFormatError("not an .stl file: it is too short for a binary one, and does not begin with solid")
     raise FileFormatError(
@@ -44,7 +44,7 @@ def parse_stl(content: bytes, stem: str, left: LeftOut) -> list[MeshNode]:
     )
 
 
-def _solids(content: bytes, stem: str) -> tuple[list[str], list[NDArray[np.float64]]]:
+def _solids(content: bytes) -> tuple[list[str], list[NDArray[np.float64]]]:
     names, solids = [], []
     corners = array("d")
     for number, line in enumerate(content.splitlines(), 1):
@@ -60,7 +60,7 @@ def _solids(content: bytes, stem: str) -> tuple[list[str], list[NDArray[np.float
                 raise line_error(number, line, "a vertex needs three numbers") from error
         elif key == b"solid" and not len(corners) % 9:
             corners = array("d")
-            names.append(line.split(None, 1)[1].decode("utf-8", "replace").strip() if len(words) > 1 else stem)
+            names.append(line.split(None, 1)[1].decode("utf-8", "replace").strip() if len(words) > 1 else "")
             solids.append(corners)
         elif len(words) > _MOST_WORDS.get(key, 0):
             raise line_error(number, line, "not one statement of an .stl file")
@@ -71,10 +71,11 @@ def _solids(content: bytes, stem: str) -> tuple[list[str], list[NDArray[np.float
     return names, [np.array(one).reshape(-1, 3) for one in solids]
 
 
-def _nodes(names: list[str], solids: list[NDArray[np.float64]]) -> list[MeshNode]:
+def _nodes(names: list[str], solids: list[NDArray[np.float64]], stem: str, left: LeftOut) -> list[MeshNode]:
+    left.empty += [name or stem for name, corners in zip(names, solids, strict=False) if not len(corners)]
     found = [
         PlacedMesh(row, None, name, corners, np.arange(len(corners)).reshape(-1, 3), np.eye(4))
         for row, (name, corners) in enumerate(zip(names, solids, strict=False))
         if len(corners)
     ]
-    return named_nodes(found, {})
+    return named_nodes(found, {}, stem)
