@@ -105,6 +105,7 @@ RESULTS = {
     "RayHits": lambda: bp.BVH(BOXES).raycast([[-1, 0.5]], [[1, 0]]),
     "RayHitsAll": lambda: bp.BVH(BOXES).raycast_all([[-1, 0.5]], [[1, 0]]),
     "ShapeRayHits": lambda: bp.raycast(flat(), [[-5, 0]], [[1, 0]]),
+    "ShapeRayHitsAll": lambda: bp.raycast(flat(), [[-5, 0]], [[1, 0]], every=True),
     "StepInfo": step_info,
     "ShapecastHits": lambda: bp.BVH(BOXES).shapecast(BOXES, [[1, 0]] * 3),
     "Visible": lambda: world().visible(planes=[[1.0, 0, 5.0]]),

@@ -29,6 +29,7 @@ MAKERS = {
     "Nearest": lambda: INDEX.nearest(RNG.random((100, 2)), k=3),
     "RayHits": lambda: INDEX.raycast(RNG.random((100, 2)), RNG.normal(size=(100, 2))),
     "RayHitsAll": lambda: INDEX.raycast_all(RNG.random((100, 2)), RNG.normal(size=(100, 2))),
+    "ShapeRayHitsAll": lambda: bp.raycast(bp.Circle(1), RNG.normal(size=(100, 2)), (1, 0), every=True),
     "QueryResult": lambda: INDEX.query(BOXES),
     "Outline": lambda: INDEX.outline(),
     "Changes": lambda: bp.Index(BOXES).changes(),

@@ -1,15 +1,18 @@
-"""Meshes that collide: `broadphase.adapters.trimesh` beside trimesh with python-fcl."""
+"""Meshes that collide: `broadphase.adapters.trimesh` beside trimesh with python-fcl; rays beside its Embree."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+import broadphase as bp
 from benchmarks.adapters import faster
 from benchmarks.measuring import load
 from benchmarks.rows import Row
+from broadphase.errors import MissingExtraError
 
 # A manager of each library, which both have the same objects.
 Managers = tuple[Any, Any]
@@ -105,6 +108,8 @@ def rows(pace: float) -> Iterator[Row]:
         5.0,
     )
 
+    yield from ray_rows(pace)
+
     # Off the road
     both = managers(1000, [box], 0.1)
     yield row("1000 boxes in one place, whether", both, lambda one: moved(one, "7"), 1.0)
@@ -134,6 +139,30 @@ def rows(pace: float) -> Iterator[Row]:
     yield row(
         "164,000 faces among 100 boxes", both, lambda one: one.in_collision_single(large, None, return_names=True), 1.0
     )
+
+
+def ray_rows(pace: float) -> Iterator[Row]:
+    """Yield all crossings of rays with one mesh, beside those of trimesh with Embree (embreex), where that is there."""
+    try:
+        load("embreex", "embreex")
+        embree = load("trimesh.ray.ray_pyembree", "trimesh")
+    except MissingExtraError:
+        return
+    create: Any = load("trimesh", "trimesh").creation
+    rng = np.random.default_rng(1)
+    origins = rng.standard_normal((20_000, 3))
+    origins *= 3 / np.linalg.norm(origins, axis=1, keepdims=True)
+    directions = rng.uniform(-1, 1, origins.shape) - origins
+    for sections in (50, 200, 500):
+        mesh = create.torus(1.0, 0.4, major_sections=sections, minor_sections=sections)
+        theirs, ours = embree.RayMeshIntersector(mesh), bp.Mesh(mesh.vertices, mesh.faces)
+        yield faster(
+            f"20,000 rays through a ring of {len(mesh.faces):,} faces, every crossing",
+            functools.partial(theirs.intersects_location, origins, directions, multiple_hits=True),
+            functools.partial(bp.raycast, ours, origins, directions, every=True),
+            0.5,
+            pace,
+        )
 
 
 def added(module: Any, mesh: Any, matrices: list[Any]) -> Any:

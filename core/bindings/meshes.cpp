@@ -14,6 +14,7 @@
 #include "narrow/duplicates.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
+#include "narrow/ray_crossings.hpp"
 #include "narrow/triangles.hpp"
 #include "narrow/turning_meshes.hpp"
 #include "pair_answers.hpp"
@@ -60,6 +61,38 @@ ShapeView<3> shape_of(const PlacedShapes& shapes, std::int32_t row) {
 ShapeView<3> local_shape_of(const PlacedShapes& shapes, std::int32_t row, ShapeStore::LocalRoom& room) {
   const auto at = static_cast<std::size_t>(row);
   return {shapes.store.kind(at), shapes.store.local(at, room)};
+}
+
+// The shape of a row as rays take it; kept until another row comes.
+class SideOfRow {
+ public:
+  SideOfRow(const PlacedShapes& shapes, const std::vector<Geometry>& known) : shapes_(shapes), known_(known) {}
+
+  const MeshSide& operator()(std::int32_t row) {
+    if (!side_ || row != row_) side_.emplace(side_of(shape_of(shapes_, row_ = row), known_, nullptr, unmoved_));
+    return *side_;
+  }
+
+ private:
+  const PlacedShapes& shapes_;
+  const std::vector<Geometry>& known_;
+  std::vector<double> unmoved_;
+  std::optional<MeshSide> side_;
+  std::int32_t row_ = 0;
+};
+
+constexpr std::size_t kRaysATask = 256;
+
+// Calls work(task, begin, end) for stretches of rays, without the GIL, on threads.
+template <class Work>
+void for_each_stretch(std::size_t count, unsigned workers, const Work& work) {
+  at_work([&](Interrupt& interrupt) {
+    const std::size_t tasks = (count + kRaysATask - 1) / kRaysATask;
+    for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
+      work(task, task * kRaysATask, std::min(count, (task + 1) * kRaysATask));
+      if (worker == 0) interrupt.check();
+    });
+  });
 }
 
 // Calls use(k, first, second) for each pair, without the GIL, on threads.
@@ -279,20 +312,74 @@ nb::object turning_impacts(const PlacedShapes& a, nb::list geometries_a, const P
   return std::move(found).as_tuple();
 }
 
-nb::object rays(const PlacedShapes& shapes, nb::list geometries, Rows rows, Numbers origins, Numbers directions) {
+nb::object rays(const PlacedShapes& shapes, nb::list geometries, Rows rows, Numbers origins, Numbers directions,
+                unsigned workers) {
   NumbersAndNormals found(rows.shape(0), 3);
   const std::vector<Geometry> known = geometries_of(geometries, shapes.store, {rows.data(), rows.shape(0)});
-  at_work([&](Interrupt& interrupt) {
-    std::vector<double> unmoved;
-    for (std::size_t k = 0; k < rows.shape(0); ++k) {
-      const MeshSide side = side_of(shape_of(shapes, rows.data()[k]), known, nullptr, unmoved);
+  for_each_stretch(rows.shape(0), workers, [&](std::size_t, std::size_t begin, std::size_t end) {
+    SideOfRow side_of_row(shapes, known);
+    for (std::size_t k = begin; k < end; ++k)
       found.put<3>(k, [&](Vec<3>* normal) {
-        return ray_hit(side, vector_of<3>(origins, k), vector_of<3>(directions, k), normal);
+        return ray_hit(side_of_row(rows.data()[k]), vector_of<3>(origins, k), vector_of<3>(directions, k), normal);
       });
-      interrupt.check();
-    }
   });
   return std::move(found).as_tuple();
+}
+
+// All crossings of each ray: offsets (q + 1,); times, normals and faces of all rays. `given`: the directions before
+// they were scaled to length 1. `limits`: one for each ray.
+template <std::size_t D>
+nb::object crossings_of(const PlacedShapes& shapes, const nb::list& geometries, const Rows& rows,
+                        const Numbers& origins, const Numbers& directions, const Numbers& given, const Numbers& limits,
+                        unsigned workers) {
+  struct Part {
+    std::vector<double> times, normals;
+    std::vector<std::int32_t> faces;
+  };
+  const std::size_t count = rows.shape(0);
+  std::vector<std::int64_t> offsets(count + 1);
+  std::vector<Part> parts(count / kRaysATask + 1);
+  const std::vector<Geometry> known = geometries_of(geometries, shapes.store, {rows.data(), count});
+  for_each_stretch(count, workers, [&](std::size_t task, std::size_t begin, std::size_t end) {
+    std::vector<RayCrossing<D>> found;
+    const auto put = [&](std::size_t k, const auto& shape) {
+      const CrossingRay<D> ray{vector_of<D>(origins, k), vector_of<D>(directions, k), vector_of<D>(given, k)};
+      ray_crossings(shape, ray, limits.data()[k], found);
+      offsets[k + 1] = static_cast<std::int64_t>(found.size());
+      for (const RayCrossing<D>& one : found) {
+        parts[task].times.push_back(one.time);
+        parts[task].normals.insert(parts[task].normals.end(), one.normal.begin(), one.normal.end());
+        parts[task].faces.push_back(one.face);
+      }
+    };
+    if constexpr (D == 3) {
+      SideOfRow side_of_row(shapes, known);
+      for (std::size_t k = begin; k < end; ++k) put(k, side_of_row(rows.data()[k]));
+    } else {
+      for (std::size_t k = begin; k < end; ++k)
+        put(k, shapes.store.placed<2>(static_cast<std::size_t>(rows.data()[k])));
+    }
+  });
+  for (std::size_t k = 0; k < count; ++k) offsets[k + 1] += offsets[k];
+  const auto total = static_cast<std::size_t>(offsets[count]);
+  Part all;
+  all.times.reserve(total);
+  all.normals.reserve(D * total);
+  all.faces.reserve(total);
+  for (Part& part : parts) {
+    all.times.insert(all.times.end(), part.times.begin(), part.times.end());
+    all.normals.insert(all.normals.end(), part.normals.begin(), part.normals.end());
+    all.faces.insert(all.faces.end(), part.faces.begin(), part.faces.end());
+    part = {};
+  }
+  return as_tuple(std::move(offsets), std::move(all.times), as_table(std::move(all.normals), D), std::move(all.faces));
+}
+
+nb::object ray_crossings_of(const PlacedShapes& shapes, nb::list geometries, Rows rows, Numbers origins,
+                            Numbers directions, Numbers given, Numbers limits, unsigned workers) {
+  return in_plane_or_space(shapes.dimension, [&](auto d) {
+    return crossings_of<d()>(shapes, geometries, rows, origins, directions, given, limits, workers);
+  });
 }
 
 // Of the candidates, each a row of the first faces and one of the second, those whose triangles intersect.
@@ -344,7 +431,9 @@ void bind_meshes(nb::module_& module) {
   module.def("geometry_impacts", &impacts, a, geometries_a, b, geometries_b, first, second, "motions"_a, offsets);
   module.def("geometry_turning_impacts", &turning_impacts, a, geometries_a, b, geometries_b, first, second, "motions"_a,
              "targets"_a);
-  module.def("geometry_rays", &rays, "shapes"_a, "geometries"_a, "rows"_a, "origins"_a, "directions"_a);
+  module.def("geometry_rays", &rays, "shapes"_a, "geometries"_a, "rows"_a, "origins"_a, "directions"_a, workers);
+  module.def("ray_crossings", &ray_crossings_of, "shapes"_a, "geometries"_a, "rows"_a, "origins"_a, "directions"_a,
+             "given"_a, "limits"_a, workers);
   module.def("triangle_pairs", &triangle_pairs, "vertices"_a, "faces"_a, "other_vertices"_a, "other_faces"_a, "first"_a,
              "second"_a, "touching"_a, "workers"_a);
 }

@@ -1224,23 +1224,192 @@ inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSid
   });
 }
 
-// As for other shapes: where a ray first hits the mesh. The ray is cut where it leaves the mesh's box.
+// ---- Rays: one line through the tree of a mesh, in the mesh's own frame ----
+
+// A ray with a direction in the frame of a mesh, and the walk to the triangles whose boxes it meets.
+class MeshRay {
+ public:
+  // Precondition: the shape is a mesh, and the direction is not zero.
+  MeshRay(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction)
+      : mesh_(mesh), lines_(of_mesh(mesh, origin, direction)) {
+    const MeshUnits& units = mesh.units();
+    const double inverse = power_of_two(-units.exponent);
+    double size = units.size, slope = 0, along = 0, square = 0;
+    Vec<3> at, way;
+    for (std::size_t k = 0; k < 3; ++k) {
+      size += std::abs(origin[k]) + std::abs(mesh.origin(k));
+      slope = std::max(slope, std::abs(lines_.way[k]));
+    }
+    for (std::size_t k = 0; k < 3; ++k) {
+      at[k] = (lines_.from[k] - units.middle[k]) * inverse;
+      way[k] = lines_.way[k] / slope;
+      along -= at[k] * way[k];
+      square += way[k] * way[k];
+    }
+    // Floats compare the ray with boxes, from its point that is nearest to their middle on.
+    begin_ = along / square;
+    speed_ = slope * inverse;
+    rounding_ = 1e-13 * size;
+    double most = 1;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double there = std::clamp(at[k] + begin_ * way[k], -kFarthest, kFarthest);
+      near_[k] = static_cast<float>(there);
+      // So slow a motion is none within the tree.
+      constexpr double kSlow = 0x1p-64;
+      inverse_[k] = static_cast<float>(1 / (std::abs(way[k]) > kSlow ? way[k] : kSlow));
+      most = std::max(most, std::abs(there));
+    }
+    spare_ = static_cast<float>(std::min(4 * rounding_ * inverse + 0x1p-20 * most, kFarthest));
+  }
+
+  // The corners of a triangle seen along the ray, which is the origin of the plane; the third coordinate is how far the
+  // corner is along the axis along which the ray is fastest. A vertex is seen in one place, whichever of its faces is
+  // looked at. After S. Woop, C. Benthin, I. Wald, "Watertight Ray/Triangle Intersection", Journal of Computer Graphics
+  // Techniques 2(1), 2013.
+  using Seen = std::array<Vec<3>, 3>;
+  Seen seen(std::int32_t face) const {
+    Seen corners;
+    for (std::size_t c = 0; c < 3; ++c) corners[c] = lines_.seen(mesh_.tree().corner(face, c));
+    return corners;
+  }
+  // When the ray comes to a triangle that it passes through. `sides`: those of the edges from each corner to the next.
+  double time(const Seen& corners, const std::array<double, 3>& sides) const {
+    const double sum = sides[0] + sides[1] + sides[2];
+    const double depth = sum != 0
+                             ? (sides[1] * corners[0][2] + sides[2] * corners[1][2] + sides[0] * corners[2][2]) / sum
+                             : corners[0][2] / 3 + corners[1][2] / 3 + corners[2][2] / 3;
+    const auto [least, most] = std::minmax({corners[0][2], corners[1][2], corners[2][2]});
+    return std::clamp(depth, least, most) / lines_.way[lines_.z];
+  }
+  // Above 0: the ray is on the left of the edge. Exactly the opposite for the opposite edge.
+  static double side(const Vec<3>& p, const Vec<3>& q) { return p[0] * q[1] - p[1] * q[0]; }
+
+  // Whether rounding of placed corners may let the ray meet a triangle.
+  bool may_meet(const Seen& corners) const {
+    bool may_be_left = true, may_be_right = true;
+    for (std::size_t c = 0; c < 3; ++c) {
+      const Vec<3>&p = corners[c], &q = corners[(c + 1) % 3];
+      const double area = side(p, q),
+                   spare =
+                       4 * rounding_ * (std::abs(p[0]) + std::abs(p[1]) + std::abs(q[0]) + std::abs(q[1]) + rounding_);
+      may_be_left &= area >= -spare;
+      may_be_right &= area <= spare;
+    }
+    return may_be_left || may_be_right;
+  }
+
+  // Calls visit(face) for triangles whose boxes the ray may meet at times from 0 to `limit`, nearest boxes first;
+  // `visit` returns the new limit.
+  template <class Visit>
+  void walk(double limit, const Visit& visit) const {
+    constexpr std::size_t kBoxes = MeshBlock::kBoxes;
+    struct Entry {
+      std::uint32_t first;  // as in MeshBlock
+      float time;
+    };
+    std::array<Entry, (kBoxes - 1) * MeshTree::kMostLevels + kBoxes> stack;
+    std::size_t count = 0;
+    stack[count++] = {0, -std::numeric_limits<float>::infinity()};
+    const MeshBlock* const blocks = mesh_.blocks();
+    const float begin = time_of(0, -1);
+    float end = time_of(limit, 1);
+    while (count > 0) {
+      const Entry entry = stack[--count];
+      if (entry.time > end) continue;
+      if ((entry.first & MeshBlock::kFace) != 0) {
+        end = time_of(visit(static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace)), 1);
+        continue;
+      }
+      const MeshBlock& block = blocks[entry.first];
+      std::array<float, kBoxes> low, high;
+      low.fill(begin);
+      high.fill(end);
+      for (std::size_t k = 0; k < 3; ++k) {
+        const float width = std::abs(inverse_[k]);
+        for (std::size_t lane = 0; lane < kBoxes; ++lane) {
+          const float middle = (block.centre[k][lane] - near_[k]) * inverse_[k],
+                      reach = (block.half[k][lane] + spare_) * width, enters = middle - reach, leaves = middle + reach;
+          low[lane] = low[lane] > enters ? low[lane] : enters;
+          high[lane] = high[lane] < leaves ? high[lane] : leaves;
+        }
+      }
+      const std::size_t first = count;
+      for (std::size_t lane = 0; lane < block.count; ++lane) {
+        if (low[lane] > high[lane]) continue;
+        std::size_t place = count++;
+        for (; place > first && stack[place - 1].time < low[lane]; --place) stack[place] = stack[place - 1];
+        stack[place] = {block.first[lane], low[lane]};
+      }
+      assert(count + kBoxes <= stack.size());
+    }
+  }
+
+ private:
+  static constexpr double kFarthest = 1e18;
+
+  // The ray in the mesh's frame, and the axes across it and along it, along which it is fastest.
+  struct Lines {
+    Vec<3> from, way;
+    std::size_t x, y, z;
+    double slope_x, slope_y;
+
+    Vec<3> seen(const double* vertex) const {
+      const double along = vertex[z] - from[z];
+      return {vertex[x] - from[x] - slope_x * along, vertex[y] - from[y] - slope_y * along, along};
+    }
+  };
+  static Lines of_mesh(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction) {
+    Lines lines{};
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t k = 0; k < 3; ++k) {
+        lines.from[i] += mesh.axis(i)[k] * (origin[k] - mesh.origin(k));
+        lines.way[i] += mesh.axis(i)[k] * direction[k];
+      }
+    for (std::size_t k = 1; k < 3; ++k)
+      if (std::abs(lines.way[k]) > std::abs(lines.way[lines.z])) lines.z = k;
+    lines.x = (lines.z + 1) % 3;
+    lines.y = (lines.z + 2) % 3;
+    lines.slope_x = lines.way[lines.x] / lines.way[lines.z];
+    lines.slope_y = lines.way[lines.y] / lines.way[lines.z];
+    return lines;
+  }
+
+  // A time as boxes are compared, rounded well down (-1) or up (1).
+  float time_of(double time, int way) const {
+    const double at = std::min(time * speed_, kFarthest) - begin_,
+                 spare = 4 * static_cast<double>(spare_) + 0x1p-20 * (std::abs(at) + std::abs(begin_) * 0x1p-30);
+    return static_cast<float>(std::clamp(at + way * spare, -kFarthest, kFarthest));
+  }
+
+  const MeshSide& mesh_;
+  Lines lines_;
+  std::array<float, 3> near_, inverse_;
+  double begin_, speed_, rounding_;
+  float spare_;
+};
+
+// As for other shapes: where a ray first hits the mesh.
 inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
   if (!mesh.is_mesh()) return ray_hit(mesh.alone(), origin, direction, normal);
-  const MeshSide point(ShapeView<3>{ShapeKind::kPoint, origin});
-  RelativePose view(point, mesh);
-  // Far enough to reach everything.
-  const double reach = view.farthest(point, mesh);
-  double speed = 0;
-  for (const double part : direction) speed = std::abs(part) > speed ? std::abs(part) : speed;
-  double scale = speed > 0 ? 2 * reach / speed : 0;
-  if (!(scale < 0x1p1000)) scale = 0x1p1000;
-  const Vec<3> motion{direction[0] * scale, direction[1] * scale, direction[2] * scale};
-  return detail::first_time(point, motion, mesh, view, scale, normal,
-                            [&](std::int32_t, std::int32_t face, Vec<3>* way) {
-                              std::array<double, 9> corners;
-                              return ray_hit(mesh.element(face, corners), origin, direction, way);
-                            });
+  double first = detail::kNone;
+  std::array<double, 9> corners;
+  const auto look = [&](std::int32_t face) {
+    Vec<3> way;
+    const double time = ray_hit(mesh.element(face, corners), origin, direction, &way);
+    if (time < first) {
+      first = time;
+      *normal = way;
+    }
+    return first;
+  };
+  if (solid::is_zero(direction)) {
+    const MeshSide point(ShapeView<3>{ShapeKind::kPoint, origin});
+    visit_overlapping_faces(mesh, point, [&](std::int32_t face, std::int32_t) { return look(face) == 0; });
+    return first;
+  }
+  const MeshRay ray(mesh, origin, direction);
+  ray.walk(detail::kNone, [&](std::int32_t face) { return ray.may_meet(ray.seen(face)) ? look(face) : first; });
+  return first;
 }
 
 }  // namespace broadphase

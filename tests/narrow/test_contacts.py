@@ -351,7 +351,7 @@ class Asked:
         points[:, 0] = 7
         return np.tile([0.0, 1.0, 0.0], (count, 1)), first + 10.0, np.ones(count, np.int8), points
 
-    def geometry_rays(self, a, of_a, rows, origins, directions):
+    def geometry_rays(self, a, of_a, rows, origins, directions, workers):
         return origins[:, 0] + 50, directions
 
     def geometry_impacts(self, a, of_a, b, of_b, first, second, motions, offsets):

@@ -134,6 +134,9 @@ CALLS |= {
     "clearances": lambda: bp.clearances(meshes, max_distance=0.5, workers=2),
     "faces": lambda: bp.overlapping_faces(meshes, pairs=[[0, 1], [2, 3]]),
     "rays": lambda: bp.raycast(meshes, points[:60], np.ones((60, 3)), rows=np.arange(60)),
+    "crossings": lambda: bp.raycast(
+        meshes, points[:60], np.ones((60, 3)), rows=np.arange(60), every=True, workers=2
+    ),
     "impacts": lambda: bp.time_of_impact(hulls, pairs=[[0, 1], [2, 3]], motions=np.ones((2, 3))),
     "robots": of_robots,
     "tiles": between_tables,

@@ -173,6 +173,7 @@ def functions():
     }  # fmt: skip
     yield "raycast", bp.raycast, {
         "shapes": shapes(), "origins": [[-5, 0]], "directions": [[1, 0]], "rows": [0], "max_distance": 9.0,
+        "every": True, "workers": 1,
     }  # fmt: skip
     some = {
         "solid": True,

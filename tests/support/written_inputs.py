@@ -335,6 +335,10 @@ def shape_calls():
             "origins": rng.uniform(0, 12, (500, dim)), "directions": moves[:500],
             "rows": rng.integers(0, n, 500, dtype=np.int32), "max_distance": rng.uniform(1, 9, 500),
         }  # fmt: skip
+        yield f"raycast, every[{name}]", functools.partial(bp.raycast, shapes, every=True), {
+            "origins": rng.uniform(0, 12, (500, dim)), "directions": moves[:500],
+            "rows": rng.integers(0, n, 500, dtype=np.int32), "max_distance": rng.uniform(1, 9, 500),
+        }  # fmt: skip
         yield f"Shapes.checked_rows[{name}]", shapes.checked_rows, {"rows": rng.integers(0, n, 3000, dtype=np.int32)}
         yield f"Shapes.records[{name}]", shapes.records, {"rows": rng.integers(0, n, 3000, dtype=np.int32)}
     touching = bp.contacts(mixed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from broadphase.errors import quoted
 from broadphase.filters import as_attribute
 from broadphase.narrow import row_pairs
 from broadphase.narrow.clearance import solid_distances
-from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits
+from broadphase.narrow.results import Contacts, Impacts, ShapeRayHits, ShapeRayHitsAll
 from broadphase.searches import pairs as box_pairs
 from broadphase.shapes import Shape, Shapes
 from broadphase.shapes.parameters import LARGEST
@@ -284,6 +284,7 @@ def contacts(
     return row_pairs.contacts_of(first, second, *_columns(_overlapping(first, second, other, pairs, batch)))
 
 
+@overload
 def raycast(
     shapes: Placed,
     origins: ArrayLike,
@@ -291,8 +292,35 @@ def raycast(
     max_distance: ArrayLike = np.inf,
     *,
     rows: ArrayLike | None = None,
-) -> ShapeRayHits:
-    """Find where each ray enters one shape.
+    every: Literal[False] = False,
+    workers: int = 1,
+) -> ShapeRayHits: ...
+
+
+@overload
+def raycast(
+    shapes: Placed,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike = np.inf,
+    *,
+    rows: ArrayLike | None = None,
+    every: Literal[True],
+    workers: int = 1,
+) -> ShapeRayHitsAll: ...
+
+
+def raycast(
+    shapes: Placed,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    max_distance: ArrayLike = np.inf,
+    *,
+    rows: ArrayLike | None = None,
+    every: bool = False,
+    workers: int = 1,
+) -> ShapeRayHits | ShapeRayHitsAll:
+    """Find where each ray enters one shape, or every point at which it crosses the surface.
 
     Parameters
     ----------
@@ -301,22 +329,44 @@ def raycast(
     origins : array_like, shape (q, d), or (d,) for all
         At most 1e40.
     directions : array_like, shape (q, d), or (d,) for all
-        Finite, of any length. A ray of zero direction hits the shapes that hold its origin.
+        Finite, of any length. A ray of zero direction hits the shapes that hold its origin; it crosses nothing.
     max_distance : array_like, shape (q,), or one number
         Length of each ray, in the unit of the shapes, whatever the length of its direction.
     rows : array_like of int, shape (q,), optional
         The shape that each ray is tested with, such as candidates from ``raycast_all`` of an index of ``shapes.boxes``.
-        Default: ray k with shape k.
+        Default: ray k with shape k; a single row is for all rays.
+    every : bool
+        Find every crossing from the origin to `max_distance`, both included. Default: False, where the ray enters.
+    workers : int
+        Threads to use; -1 for one per core. Does not change the result. Without `every`, for hulls and meshes.
 
     Returns
     -------
-    ShapeRayHits
-        ``rows``, -1 for a miss, ``distances``, infinite for a miss, and ``normals`` of the surfaces.
+    ShapeRayHits; with `every` ShapeRayHitsAll
+        ``rows``, -1 for a miss, ``distances``, infinite for a miss, and ``normals`` of the surfaces. With `every`,
+        those of all crossings, in their order along each ray, with ``offsets`` by ray and the ``faces`` of meshes.
 
     Raises
     ------
     ValueError, TypeError
         Wrong shape or dtype, NaN or an infinity, a row that does not exist: names the first.
+
+    Notes
+    -----
+    With `every`, a ray crosses a convex shape where it enters and where it leaves; only where it leaves if it begins
+    inside; in one place if the two are the same, twice, but of a shape without an inside, such as a triangle in space,
+    once. A compound is crossed where its parts are, also inside other parts.
+
+    A mesh is crossed at each of its faces, from either side. A ray through an edge or a vertex crosses as many of the
+    faces around it as one that passes beside it, by a tiny distance, the same for all faces: one of the two at an edge
+    that is crossed, none or two at one that is grazed. So a ray from outside a closed mesh crosses it an even number of
+    times, and one from inside an odd number. Faces along the ray are not crossed. Decided by exact signs, after
+    rounding the vertices as they are seen along the ray [1]_.
+
+    References
+    ----------
+    .. [1] S. Woop, C. Benthin, I. Wald, "Watertight Ray/Triangle Intersection", Journal of Computer Graphics Techniques
+       2(1), 2013.
 
     Examples
     --------
@@ -325,18 +375,31 @@ def raycast(
     >>> hits = bp.raycast(shapes, (0, 0), (2, 0))
     >>> hits.rows, hits.distances, hits.normals[0]
     (array([ 0, -1], dtype=int32), array([ 4., inf]), array([-1.,  0.]))
+    >>> hits = bp.raycast(shapes, (0, 0), (2, 0), every=True)
+    >>> hits.rows, hits.distances, hits.counts.tolist()
+    (array([0, 0], dtype=int32), array([4., 6.]), [2, 0])
     """
     placed, _ = _placed(shapes)
-    which = np.arange(len(placed), dtype=np.int32) if rows is None else placed.checked_rows(rows)
+    if rows is None:
+        which = np.arange(len(placed), dtype=np.int32)
+        if len(placed) == 1:
+            which = np.zeros(_ray_count(origins, directions, max_distance), np.int32)
+    else:
+        which = placed.checked_rows(rows)
     begin = _vectors(origins, "origins", len(which), placed.dim, LARGEST)
-    along = _unit(_vectors(directions, "directions", len(which), placed.dim))
+    along, given = _unit(_vectors(directions, "directions", len(which), placed.dim))
     limit = as_numbers(max_distance, name="max_distance")
     if limit.shape not in ((), (len(which),)):
         raise ValueError(f"max_distance must be one number or have shape ({len(which)},), not {limit.shape}")
     if not (limit >= 0).all():
         row = int(np.argmin(np.atleast_1d(limit >= 0)))
         raise ValueError(f"max_distance: row {row} has {np.atleast_1d(limit)[row]}, which is not at least 0")
-    distances, normals = row_pairs.ray_hits(placed, which, begin, along)
+    threads = worker_count(workers)
+    if as_flag(every, "every"):
+        limits = np.ascontiguousarray(np.broadcast_to(limit, (len(which),)), np.float64)
+        found = row_pairs.ray_crossings(placed, which, begin, along, given, limits, threads)
+        return ShapeRayHitsAll(np.repeat(which, np.diff(found[0])), *found)
+    distances, normals = row_pairs.ray_hits(placed, which, begin, along, threads)
     missed = ~(distances <= limit)
     distances[missed] = np.inf
     missed |= ~np.isfinite(distances)
@@ -549,12 +612,21 @@ def _rotations_of(shapes: Shapes, rows: Rows) -> Floats:
     return np.tile([0.0] if shapes.dim == 2 else [1.0, 0.0, 0.0, 0.0], (len(rows), 1))
 
 
-def _unit(directions: Floats) -> Floats:
-    """Scale directions to length 1; zero stays zero."""
+def _ray_count(origins: ArrayLike, directions: ArrayLike, max_distance: ArrayLike) -> int:
+    """Return how many rays there are against one shape: as many as the first argument with an axis of rays has rows."""
+    for values, axes in ((origins, 1), (directions, 1), (max_distance, 0)):
+        shape = np.shape(values)
+        if len(shape) > axes and shape[0] != 1:
+            return int(shape[0])
+    return 1
+
+
+def _unit(directions: Floats) -> tuple[Floats, Floats]:
+    """Scale directions to length 1, and by powers of two to largest numbers near 1; zero stays zero."""
     if not len(directions):
-        return directions
+        return directions, directions
     largest = np.abs(directions).max(axis=1, keepdims=True)
-    scaled = np.ldexp(directions, -np.frexp(largest)[1])
+    scaled: Floats = np.ldexp(directions, -np.frexp(largest)[1])
     length = np.linalg.norm(scaled, axis=1, keepdims=True)
     result: Floats = scaled / np.where(length > 0, length, 1.0)
-    return result
+    return result, scaled

@@ -9,6 +9,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_whole
 from broadphase.boxes.checking import as_integers, first_bad_row
+from broadphase.index.results import RayHitsAll
 from broadphase.representations import shown
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Contacts", "Impacts", "PaddedContacts", "ShapeRayHits"]
+__all__ = ["Contacts", "Impacts", "PaddedContacts", "ShapeRayHits", "ShapeRayHitsAll"]
 
 
 @shown
@@ -153,6 +154,43 @@ class ShapeRayHits(NamedTuple):
     rows: NDArray[np.int32]
     distances: Floats
     normals: Floats
+
+
+@shown
+class ShapeRayHitsAll(RayHitsAll):
+    """Every point at which each of q rays crosses the surface of its shape: `RayHitsAll`, with normals and faces.
+
+    ``hits[i]`` has the rows and the distances of ray i; the others are ``normals[offsets[i]:offsets[i + 1]]`` and so
+    on.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (m,), int32
+        Row of the shape, of all rays, one ray after another.
+    offsets : ndarray, shape (q + 1,), int64
+        The hits of ray i are those from ``offsets[i]`` to before ``offsets[i + 1]``.
+    distances : ndarray, shape (m,), float64
+        Distances along the ray, ascending for each; of several faces at one distance, the lower one first.
+    normals : ndarray, shape (m, d), float64
+        Unit vectors out of the shape: against the ray where it enters, along it where it leaves. Of a face of a mesh,
+        to the side from which its vertices go round counterclockwise.
+    faces : ndarray, shape (m,), int32
+        The face that is crossed; -1 for shapes that are no `Mesh`.
+    """
+
+    __slots__ = ("faces", "normals")
+
+    def __init__(
+        self,
+        rows: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        distances: Floats,
+        normals: Floats,
+        faces: NDArray[np.int32],
+    ) -> None:
+        super().__init__(rows, offsets, distances)
+        self.normals = normals
+        self.faces = faces
 
 
 @shown

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_TURNS", "contacts_of", "distance_of_two", "distances", "do_overlap", "impacts", "overlap_mask",
-    "overlapping_faces", "ray_hits", "separations", "turning_impacts",
+    "overlapping_faces", "ray_crossings", "ray_hits", "separations", "turning_impacts",
 ]  # fmt: skip
 
 MOST_TURNS = 10_000  # during a motion: `kMostFullTurns` of the core
@@ -135,18 +135,38 @@ def contacts_of(a: Shapes, b: Shapes, first: Rows, second: Rows, offsets: Floats
     return Contacts(np.stack([first, second], axis=1), normals, depths, points, counts)
 
 
-def ray_hits(shapes: Shapes, rows: Rows, origins: Floats, directions: Floats) -> tuple[Floats, Floats]:
+def ray_hits(
+    shapes: Shapes, rows: Rows, origins: Floats, directions: Floats, workers: int = 1
+) -> tuple[Floats, Floats]:
     """Find where each ray enters its shape, and the unit vector out of the surface there.
 
     Times are the least t from 0 on at which ``origin + t * direction`` is in the shape; infinite if there is none.
     """
     times, normals = _in_portions(partial(_native.shape_rays, shapes.store), rows, origins, directions)
-    normals += 0.0  # makes 0.0 of -0.0
-    if _may_be_unknown(shapes, shapes) and len(some := np.flatnonzero(np.isnan(times))):
+    if _may_be_unknown(shapes, shapes) and (unknown := np.isnan(times)).any():
+        some: Any = slice(None) if unknown.all() else np.flatnonzero(unknown)
         custom.refuse(shapes, rows[some], "raycast")
         known = shapes.store, shapes.geometries.prepared
-        times[some], normals[some] = _native.geometry_rays(*known, rows[some], origins[some], directions[some])  # type: ignore[misc]
+        times[some], normals[some] = _native.geometry_rays(  # type: ignore[misc]
+            *known, rows[some], origins[some], directions[some], workers
+        )
+    normals += 0.0  # makes 0.0 of -0.0
     return times, normals
+
+
+def ray_crossings(
+    shapes: Shapes, rows: Rows, origins: Floats, directions: Floats, given: Floats, limits: Floats, workers: int
+) -> tuple[NDArray[np.int64], Floats, Floats, Rows]:
+    """Find where each ray crosses the surface of its shape: offsets (q + 1,); times, normals and faces of all rays.
+
+    `given` are the directions of length 1 before they were scaled so, but for powers of two: largest numbers near 1.
+    """
+    custom.refuse(shapes, rows, "raycast")
+    known = shapes.store, shapes.geometries.prepared
+    found: Any = _native.ray_crossings(*known, rows, origins, directions, given, limits, workers)
+    offsets, times, normals, faces = found
+    normals += 0.0  # makes 0.0 of -0.0
+    return offsets, times, normals, faces
 
 
 def impacts(
