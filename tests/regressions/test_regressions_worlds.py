@@ -171,3 +171,10 @@ def test_body_that_crosses_the_world_too_often_does_not_stop_one_that_is_followe
     world.add(bp.Circle(0.1), position=(1, 1), velocity=(8, 0), ccd=True)
     world.add(bp.AABB((0.1, 1.0)), position=(5, 1), body_type="static")
     assert [1, 2] in world.step(1.0).enter.tolist()
+
+
+def test_position_none_is_named():
+    world = bp.World(dim=2)
+    with pytest.raises(TypeError, match="position must be numbers"):
+        world.add(bp.Circle(0.5), position=None)
+    assert len(world) == 0

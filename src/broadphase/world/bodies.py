@@ -227,7 +227,7 @@ def _insert_one(
     kind, limit = _TYPES.get(body_type), -1 if boundary is None else _LIMITS.get(boundary)
     layers, masks = columns.layers.known_bits(layer, 1), columns.layers.known_bits(mask, ALL_BITS)
     index = self._scene.broad.followed()
-    if kind is None or limit is None or layers is None or masks is None or index is False:
+    if kind is None or limit is None or layers is None or masks is None or index is False or position is None:
         return False
     columns.take_up_writes()
     if hooks := type(actor)._hooks:
