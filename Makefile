@@ -126,6 +126,7 @@ pictures: $(DONE)/package $(DONE)/test ## draw the pictures of README and docs, 
 	$(BIN)/python docs/images/draw_recipes.py
 	$(BIN)/python docs/images/draw_clashes.py
 	$(BIN)/python docs/images/draw_robots.py
+	$(BIN)/python docs/images/draw_terrain.py
 	$(BIN)/python docs/images/draw_tiles.py
 	$(BIN)/python docs/images/draw_gpu.py
 	$(BIN)/python docs/images/draw_demo.py

@@ -1,4 +1,4 @@
-// What the core keeps of hulls and meshes, as a list of Python has it by number.
+// What the core keeps of hulls, meshes and height fields, as a list of Python has it by number.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,26 @@
 
 namespace broadphase::python {
 
+// Keeps the heights.
+struct KeptHeightField {
+  KeptHeightField(Table<double> of, double dx, double dy, double bottom)
+      : heights(std::move(of)),
+        field(heights.data(), checked(heights.shape(0)), checked(heights.shape(1)), dx, dy, bottom) {}
+
+  Table<double> heights;
+  HeightField field;
+
+ private:
+  static std::size_t checked(std::size_t points) {
+    if (points < 2 || points >= std::size_t{1} << 31) throw nb::value_error("heights must have two rows and columns");
+    return points;
+  }
+};
+
 inline Geometry geometry_of(nb::handle kept) {
-  if (nb::isinstance<MeshTree>(kept)) return {nb::cast<const MeshTree*>(kept), nullptr};
-  return {nullptr, kept.is_none() ? nullptr : nb::cast<const Polytope*>(kept)};
+  if (nb::isinstance<MeshTree>(kept)) return {.tree = nb::cast<const MeshTree*>(kept)};
+  if (nb::isinstance<KeptHeightField>(kept)) return {.field = &nb::cast<const KeptHeightField&>(kept).field};
+  return {.polytope = kept.is_none() ? nullptr : nb::cast<const Polytope*>(kept)};
 }
 
 inline std::vector<Geometry> geometries_of(const nb::list& list) {

@@ -231,6 +231,7 @@ struct GivenGeometries {
       const nb::tuple parts = nb::cast<nb::tuple>(given[number]);
       const auto& vertices = kept_vertices.emplace_back(nb::cast<Table<double>>(parts[0]));
       geometry.vertices = {vertices.data(), vertices.size()};
+      geometry.columns = vertices.shape(1);
       if (parts.size() < 2) continue;
       const auto& faces = kept_faces.emplace_back(nb::cast<Table<std::int32_t>>(parts[1]));
       geometry.faces = {faces.data(), faces.size()};
@@ -304,7 +305,7 @@ nb::object turning_impacts(const PlacedShapes& a, nb::list geometries_a, const P
         if (pair.is_straight() && targets.data()[k] == 0)
           return impact_time(side_of(shape_of(a, i), of_a, nullptr, unmoved), pair.motion,
                              side_of(shape_of(b, j), of_b, nullptr, moved), normal);
-        return impact_time(pair, geometry.tree, other_geometry.tree, targets.data()[k], normal);
+        return impact_time(pair, geometry, other_geometry, targets.data()[k], normal);
       });
       interrupt.check();
     }
@@ -413,6 +414,9 @@ void bind_meshes(nb::module_& module) {
           },
           "points"_a)
       .def_prop_ro("memory_bytes", &Polytope::memory_bytes);
+  nb::class_<KeptHeightField>(module, "HeightField")
+      .def(nb::init<Table<double>, double, double, double>(), "heights"_a, "dx"_a, "dy"_a, "bottom"_a)
+      .def_prop_ro("memory_bytes", [](const KeptHeightField& self) { return self.field.memory_bytes(); });
   nb::class_<KeptGeometries>(module, "KeptGeometries",
                              "What the core keeps of hulls and meshes by number, looked up once.")
       .def(nb::init<nb::list>(), "prepared"_a);

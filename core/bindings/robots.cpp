@@ -17,19 +17,12 @@ namespace broadphase::python {
 
 namespace {
 
-struct Geometry {
-  const MeshTree* tree = nullptr;
-  const Polytope* polytope = nullptr;
-};
-
-// Of a record of a hull or a mesh, by the number in it. The list keeps the geometries alive.
+// Of a record, by the number in it. The list keeps the geometries alive.
 Geometry geometry_of(ShapeKind kind, std::span<const double> record, const nb::list& geometries) {
-  if (kind != ShapeKind::kHull && kind != ShapeKind::kMesh) return {};
+  if (!is_kept_elsewhere(kind) || kind == ShapeKind::kCustom) return {};
   const auto number = static_cast<std::size_t>(record[0]);
   if (number >= geometries.size()) throw nb::value_error("a record names a geometry that is not given");
-  const nb::handle item = geometries[number];
-  if (kind == ShapeKind::kMesh) return {nb::cast<const MeshTree*>(item), nullptr};
-  return {nullptr, nb::cast<const Polytope*>(item)};
+  return geometry_of(geometries[number]);
 }
 
 // A copy of what is placed in a store now.
@@ -43,7 +36,7 @@ void make_obstacles(Obstacles* self, const PlacedShapes& shapes, Rows rows, nb::
     if (!shapes.store.has(row)) throw nb::index_error("the row has no shape");
     const ShapeView<3> shape = shapes.store.placed<3>(row);
     const Geometry geometry = geometry_of(shape.kind, shape.record, geometries);
-    pieces[k] = {{{shape.kind, shape.record}, geometry.polytope}, geometry.tree, {}};
+    pieces[k] = {{{shape.kind, shape.record}, geometry.polytope}, geometry, {}};
     pieces[k].set_box(shapes.store.vertices(shape.kind, shape.record));
     begins.push_back(numbers.size());
     numbers.insert(numbers.end(), shape.record.begin(), shape.record.end());
@@ -97,11 +90,8 @@ void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<st
         !is_well_formed(part_kinds.data()[k], {record, size}, 3))
       throw nb::value_error("malformed record of a part");
     part.local.assign(record, record + size);
-    const Geometry geometry = geometry_of(part.kind, part.local, geometries);
-    part.tree = geometry.tree;
-    part.polytope = geometry.polytope;
-    if (geometry.tree != nullptr || geometry.polytope != nullptr)
-      part.vertices = vertices.trees()[static_cast<std::size_t>(part.local[0])];
+    part.geometry = geometry_of(part.kind, part.local, geometries);
+    if (part.geometry.is_known()) part.vertices = vertices.trees()[static_cast<std::size_t>(part.local[0])];
     part.meets_obstacles = meet_obstacles.data()[k] != 0;
     record += size;
   }

@@ -344,11 +344,15 @@ inline Clearance clearance(const PlacedSolid& a, const PlacedSolid& b, double wi
   const NearestElements nearest = nearest_elements(a.side, b.side, needs_point ? detail::kNone : within, 0.0);
   Clearance found;
   if (nearest.distance < detail::kNone) {
-    std::array<double, 9> corners_a, corners_b;
-    const Element x = a.side.element(nearest.first, corners_a), y = b.side.element(nearest.second, corners_b);
-    const bool are_triangles = a.side.is_mesh() && b.side.is_mesh();
-    std::tie(found.first, found.second) = are_triangles ? detail::nearest_points(corners_a, corners_b)
-                                                        : nearest_points(x, y, nearest.distance, nearest.normal);
+    if (a.side.is_field() || b.side.is_field()) {
+      std::tie(found.first, found.second) = height_fields::nearest_points(a.side, b.side);
+    } else {
+      std::array<double, 9> corners_a, corners_b;
+      const Element x = a.side.element(nearest.first, corners_a), y = b.side.element(nearest.second, corners_b);
+      const bool are_triangles = a.side.is_mesh() && b.side.is_mesh();
+      std::tie(found.first, found.second) = are_triangles ? detail::nearest_points(corners_a, corners_b)
+                                                          : nearest_points(x, y, nearest.distance, nearest.normal);
+    }
     if (nearest.distance <= 0) {
       found.gap = 0;
       found.second = found.first;
@@ -375,7 +379,8 @@ inline Clearance clearance(const PlacedSolid& a, const PlacedSolid& b, double wi
 // ---- Depths ----
 
 enum class DepthBy : std::uint8_t {
-  kShapes,     // the shortest motion that separates two convex shapes, or the deepest parts of compounds
+  kShapes,     // the shortest motion that separates two convex shapes, or the deepest parts of compounds; of a height
+               // field, that of its contacts
   kVertices,   // the deepest vertex of one mesh in the other, from its surface
   kFaces,      // the same of the middles of triangles, where no vertex is inside: where faces lie in one plane
   kTriangles,  // the shortest motion that separates the two triangles that are deepest in each other
@@ -465,7 +470,8 @@ inline double deepest_point(const PlacedSolid& outer, const PlacedSolid& other, 
 
 // How deep two shapes that meet are in each other.
 inline Depth depth(const PlacedSolid& a, const PlacedSolid& b) {
-  if (!a.side.is_mesh() && !b.side.is_mesh())
+  const bool is_of_field = a.side.is_field() || b.side.is_field();
+  if (is_of_field || (!a.side.is_mesh() && !b.side.is_mesh()))
     return {std::max(0.0, -nearest_elements(a.side, b.side).distance), DepthBy::kShapes};
   for (const bool of_faces : {false, true}) {
     const double deepest = detail::deepest_point(b, a, of_faces, detail::deepest_point(a, b, of_faces, 0.0));

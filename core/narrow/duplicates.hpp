@@ -16,20 +16,22 @@
 
 namespace broadphase {
 
-// A hull or a mesh as it was given: three numbers a vertex, and three rows of vertices a face. Hulls have no faces.
+// A hull or a mesh as it was given: three numbers a vertex, and three rows of vertices a face. Hulls have no faces. Of
+// a height field, the heights, so many a row.
 struct GivenGeometry {
   std::span<const double> vertices;
+  std::size_t columns = 3;
   std::span<const std::int32_t> faces;
   Vec<3> middle{};  // of a mesh, the mean of the corners of all faces
 
   bool has_vertices_of(const GivenGeometry& other) const {
-    return vertices.size() == other.vertices.size() &&
+    return vertices.size() == other.vertices.size() && columns == other.columns &&
            std::memcmp(vertices.data(), other.vertices.data(), vertices.size_bytes()) == 0;
   }
 };
 
 // A placed shape of any kind but a custom one, its kind where it is not placed, the box around it, lower and upper
-// corner, and what it is made of if it is a hull or a mesh; else null.
+// corner, and what it is made of if it is kept elsewhere; else null.
 struct PlacedPart {
   ShapeView<3> shape;
   ShapeKind kind;
@@ -49,7 +51,7 @@ class PartComparison {
     if (!are_within(middle_of(a), middle_of(b), tolerance_ + 1e-9 * farthest)) return false;
     const std::span<const double> record = a.shape.record, other = b.shape.record;
     if (a.kind == ShapeKind::kMesh) return are_equal_meshes(a, b);
-    if (a.kind == ShapeKind::kHull)  // the first number is only its name
+    if (is_kept_elsewhere(a.kind))  // the first number is only its name
       return a.geometry->has_vertices_of(*b.geometry) && are_near(record.subspan(1), other.subspan(1));
     return record.size() == other.size() && are_near(record, other);
   }

@@ -1,5 +1,5 @@
-// Hulls and meshes by the numbers that placed records have for them, and shapes of any kind as the narrow phase of
-// meshes takes them.
+// Hulls, meshes and height fields by the numbers that placed records have for them, and shapes of any kind as the
+// narrow phase of meshes takes them.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,22 @@
 
 namespace broadphase {
 
-// One of the two is null; both are for a custom shape, and for a number that is not in use.
+// All but one are null; all are for a custom shape, and for a number that is not in use.
 struct Geometry {
   const MeshTree* tree = nullptr;
   const Polytope* polytope = nullptr;
+  const HeightField* field = nullptr;
+
+  bool is_known() const { return tree != nullptr || polytope != nullptr || field != nullptr; }
+  bool operator==(const Geometry&) const = default;
 };
+
+// A placed shape, and its geometry if it has one.
+inline MeshSide side_of(const ShapeView<3>& shape, const Geometry& geometry) {
+  if (geometry.tree != nullptr) return MeshSide(*geometry.tree, shape.record);
+  if (geometry.field != nullptr) return MeshSide(*geometry.field, shape.record);
+  return MeshSide(shape, geometry.polytope);
+}
 
 // That of a record of any kind; none of one that the core knows.
 inline Geometry geometry_of(const ShapeView<3>& shape, std::span<const Geometry> geometries) {
@@ -28,12 +39,12 @@ inline Geometry geometry_of(const ShapeView<3>& shape, std::span<const Geometry>
 inline MeshSide side_of(const ShapeView<3>& shape, std::span<const Geometry> geometries, const double* offset,
                         std::vector<double>& moved) {
   const Geometry geometry = geometry_of(shape, geometries);
-  if (geometry.tree != nullptr) {
-    MeshSide side(*geometry.tree, shape.record);
-    if (offset != nullptr) side.move(offset);
+  if (offset == nullptr) return side_of(shape, geometry);
+  if (geometry.tree != nullptr || geometry.field != nullptr) {
+    MeshSide side = side_of(shape, geometry);
+    side.move(offset);
     return side;
   }
-  if (offset == nullptr) return MeshSide(shape, geometry.polytope);
   moved.assign(shape.record.begin(), shape.record.end());
   shift_shape<3>(shape.kind, moved, offset);
   return MeshSide({shape.kind, moved}, geometry.polytope);

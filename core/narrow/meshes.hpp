@@ -1,5 +1,6 @@
 // The narrow phase of triangle meshes and convex hulls: a tree of boxes over the triangles of a mesh, the simultaneous
-// walk of two such trees, and the queries on them. A shape that is no mesh is a tree of one box.
+// walk of two such trees, and the queries on them. A shape that is no mesh is a tree of one box. Pairs with a height
+// field are found from its grid (height_field_pairs.cpp).
 #pragma once
 
 #include <algorithm>
@@ -9,12 +10,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "narrow/height_field.hpp"
 #include "narrow/narrow_3d.hpp"
 #include "narrow/polytopes.hpp"
 #include "narrow/simplex.hpp"
@@ -298,6 +301,11 @@ class MeshSide {
  public:
   // The record of a placed mesh: number, origin, axes (and more).
   MeshSide(const MeshTree& tree, std::span<const double> record) : tree_(&tree) { read_frame(record); }
+  // The same of a height field.
+  MeshSide(const HeightField& field, std::span<const double> record)
+      : field_(&field), alone_{{ShapeKind::kHeightField, record}, nullptr} {
+    read_frame(record);
+  }
   // `polytope`: of a hull. Its box is that in its own frame, as are those of turned boxes and of capsules: boxes around
   // them along the axes of the world are much larger, and hold many triangles that are not near.
   explicit MeshSide(const ShapeView<3>& shape, const Polytope* polytope = nullptr) : alone_{shape, polytope} {
@@ -311,6 +319,8 @@ class MeshSide {
   }
 
   bool is_mesh() const { return tree_ != nullptr; }
+  bool is_field() const { return field_ != nullptr; }
+  const HeightField& field() const { return *field_; }
   // The shape, if it is no mesh.
   const Element& alone() const { return alone_; }
   const MeshBlock* blocks() const { return tree_ != nullptr ? tree_->blocks() : &box().block; }
@@ -383,7 +393,7 @@ class MeshSide {
   const Box& box() const {
     if (box_.block.count == 0) {
       ShapeBounds<3> bounds;
-      if (alone_.polytope != nullptr) {
+      if (alone_.polytope != nullptr || field_ != nullptr) {
         constexpr std::size_t kBounds = 13;  // where they are in the record
         std::copy_n(alone_.shape.record.begin() + kBounds, 3, bounds.lower.begin());
         std::copy_n(alone_.shape.record.begin() + kBounds + 3, 3, bounds.upper.begin());
@@ -404,6 +414,7 @@ class MeshSide {
   }
 
   const MeshTree* tree_ = nullptr;
+  const HeightField* field_ = nullptr;
   Element alone_{};
   mutable Box box_{};
   Vec<3> origin_{}, offset_{};
@@ -885,6 +896,33 @@ void walk_overlapping(const MeshSide& a, const MeshSide& b, const RelativePose& 
   }
 }
 
+// The elements that are nearest to each other or deepest in each other; of several, the first visited.
+struct NearestElements {
+  double distance = std::numeric_limits<double>::infinity();
+  Vec<3> normal{};
+  std::int32_t first = 0, second = 0;
+};
+
+// ---- Pairs with a height field (height_field_pairs.cpp): as the queries below, which call these ----
+
+namespace height_fields {
+
+// Calls visit(face of the other) for its faces that overlap the field, by their rows, or with -1 for a shape without
+// faces, until it returns true.
+void visit_overlapping(const MeshSide& field, const MeshSide& other, const std::function<bool(std::int32_t)>& visit);
+NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, double within, double enough);
+Contact<3> contact(const MeshSide& a, const MeshSide& b);
+double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal);
+double ray_hit(const MeshSide& field, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal);
+// Where two shapes are nearest; if they meet, a point where they do.
+std::pair<Vec<3>, Vec<3>> nearest_points(const MeshSide& a, const MeshSide& b);
+// Calls visit(face of the other, its corners, corners of a triangle of the field) for pairs that may be at most so far
+// apart. Corners are in the frames of their shapes; null for what is no triangle, as the box below the lowest height.
+using Nearby = std::function<void(std::int32_t, const double*, const double*)>;
+void visit_near(const MeshSide& field, const MeshSide& other, double reach, const Nearby& visit);
+
+}  // namespace height_fields
+
 // ---- The queries: a mesh with a mesh or with another shape; a mesh is the union of its triangles ----
 
 namespace detail {
@@ -927,7 +965,11 @@ void visit_overlapping_faces(const MeshSide& a, const MeshSide& b, const Visit& 
 // The same by rows of the faces as they were given, and of any two shapes; -1 for a shape without faces.
 template <class Visit>
 void visit_overlapping(const MeshSide& a, const MeshSide& b, const Visit& visit) {
-  if (a.is_mesh() || b.is_mesh())
+  if (b.is_field())
+    height_fields::visit_overlapping(b, a, [&](std::int32_t face) { return visit(face, std::int32_t{-1}); });
+  else if (a.is_field())
+    height_fields::visit_overlapping(a, b, [&](std::int32_t face) { return visit(std::int32_t{-1}, face); });
+  else if (a.is_mesh() || b.is_mesh())
     visit_overlapping_faces(
         a, b, [&](std::int32_t face_a, std::int32_t face_b) { return visit(a.row_of(face_a), b.row_of(face_b)); });
   else if (overlaps(a.alone(), b.alone()))
@@ -1030,16 +1072,10 @@ inline solid::Projection extent_along(const Element& element, const Vec<3>& way)
   return found;
 }
 
-// The elements that are nearest to each other or deepest in each other; of several, the first visited.
-struct NearestElements {
-  double distance = detail::kNone;
-  Vec<3> normal{};
-  std::int32_t first = 0, second = 0;
-};
-
-// Those within a limit; stops as soon as some are at most `enough` apart.
+// The nearest elements within a limit; stops as soon as some are at most `enough` apart.
 inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, double within = detail::kNone,
                                         double enough = -detail::kNone) {
+  if (a.is_field() || b.is_field()) return height_fields::nearest_elements(a, b, within, enough);
   NearestElements best;
   if (!a.is_mesh() && !b.is_mesh()) {
     best.distance = signed_distance(a.alone(), b.alone(), &best.normal);
@@ -1180,6 +1216,7 @@ inline NearestElements nearest_face(const Vec<3>& point, const MeshSide& mesh, d
 
 // The contact of the two nearest elements. Precondition: they overlap.
 inline Contact<3> contact(const MeshSide& a, const MeshSide& b) {
+  if (a.is_field() || b.is_field()) return height_fields::contact(a, b);
   if (!a.is_mesh() && !b.is_mesh()) return contact(a.alone(), b.alone());
   const NearestElements nearest = nearest_elements(a, b);
   std::array<double, 9> corners_a, corners_b;
@@ -1216,6 +1253,7 @@ double first_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Re
 
 // As for other shapes: the first time in [0, 1] at which the first, moved, touches the second.
 inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
+  if (a.is_field() || b.is_field()) return height_fields::impact_time(a, motion, b, normal);
   if (!a.is_mesh() && !b.is_mesh()) return impact_time(a.alone(), motion, b.alone(), normal);
   RelativePose view(a, b);
   return detail::first_time(a, motion, b, view, 1, normal, [&](std::int32_t face_a, std::int32_t face_b, Vec<3>* way) {
@@ -1390,6 +1428,7 @@ class MeshRay {
 
 // As for other shapes: where a ray first hits the mesh.
 inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
+  if (mesh.is_field()) return height_fields::ray_hit(mesh, origin, direction, normal);
   if (!mesh.is_mesh()) return ray_hit(mesh.alone(), origin, direction, normal);
   double first = detail::kNone;
   std::array<double, 9> corners;

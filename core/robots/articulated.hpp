@@ -189,8 +189,7 @@ struct RobotPart {
   std::size_t link = 0;
   ShapeKind kind = ShapeKind::kPoint;
   std::vector<double> local;
-  const MeshTree* tree = nullptr;
-  const Polytope* polytope = nullptr;
+  Geometry geometry{};
   const VertexTree* vertices = nullptr;
   bool meets_obstacles = true;  // whether it is compared with them
 };
@@ -225,8 +224,8 @@ class Articulated {
           numbers_(robot.numbers_),
           pieces_(robot.parts_.size()) {
       for (std::size_t k = 0; k < pieces_.size(); ++k) {
-        pieces_[k].tree = robot.parts_[k].tree;
-        pieces_[k].element.polytope = robot.parts_[k].polytope;
+        pieces_[k].geometry = robot.parts_[k].geometry;
+        pieces_[k].element.polytope = robot.parts_[k].geometry.polytope;
         order.push_back(pieces_.size() - 1 - k);
       }
       hits.resize(pieces_.size());

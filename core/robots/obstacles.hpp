@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "narrow/geometries.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
 #include "shapes/shape.hpp"
@@ -102,17 +103,17 @@ struct Surrounding {
   }
 };
 
-// A placed shape with its bounding box and, of a hull or a mesh, its geometry.
+// A placed shape with its bounding box and, if it is kept elsewhere, its geometry.
 struct Piece {
   Element element;
-  const MeshTree* tree = nullptr;
+  Geometry geometry{};
   std::array<double, 6> box{};  // lower, upper
 
-  MeshSide side() const {
-    return tree != nullptr ? MeshSide(*tree, element.shape.record) : MeshSide(element.shape, element.polytope);
-  }
+  MeshSide side() const { return side_of(element.shape, geometry); }
 
-  bool has_geometry() const { return tree != nullptr || element.polytope != nullptr; }
+  bool has_geometry() const { return geometry.is_known(); }
+  // Whether it is no mesh and no height field.
+  bool is_element() const { return geometry.tree == nullptr && geometry.field == nullptr; }
   // The vertices are those of a hull or a mesh.
   void set_box(const VertexTree* vertices) {
     ShapeBounds<3> bounds;
@@ -139,18 +140,18 @@ inline double squared_gap(const std::array<double, 6>& a, const std::array<doubl
 // Whether two pieces overlap: their boxes and the shapes, as for pairs of rows (narrow/batch.hpp).
 inline bool overlap(const Piece& a, const Piece& b) {
   if (!boxes_meet(a.box, b.box)) return false;
-  if (a.tree == nullptr && b.tree == nullptr) return overlaps(a.element, b.element);
+  if (a.is_element() && b.is_element()) return overlaps(a.element, b.element);
   return overlaps(a.side(), b.side());
 }
 // The signed distance of two pieces; infinite, or any number above the limit, if it is above the limit.
 inline double distance(const Piece& a, const Piece& b, double limit) {
   Vec<3> normal;
-  if (a.tree == nullptr && b.tree == nullptr) return signed_distance(a.element, b.element, &normal);
+  if (a.is_element() && b.is_element()) return signed_distance(a.element, b.element, &normal);
   return nearest_elements(a.side(), b.side(), limit).distance;
 }
 // 0 for pieces that overlap, whatever rounding says.
 inline double clearance(const Piece& a, const Piece& b, double limit) {
-  if (a.tree == nullptr && b.tree == nullptr) return overlap(a, b) ? 0.0 : std::max(0.0, distance(a, b, limit));
+  if (a.is_element() && b.is_element()) return overlap(a, b) ? 0.0 : std::max(0.0, distance(a, b, limit));
   const MeshSide x = a.side(), y = b.side();
   const double found = nearest_elements(x, y, limit, 0.0).distance;
   if (found <= 0) return 0;
@@ -311,8 +312,8 @@ class Obstacles {
     };
     const auto are_copies = [](const Piece& a, const Piece& b) {
       const auto one = a.element.shape.record, two = b.element.shape.record;
-      return a.element.shape.kind == b.element.shape.kind && a.element.polytope == b.element.polytope &&
-             a.tree == b.tree && one.size() == two.size() && std::memcmp(one.data(), two.data(), one.size_bytes()) == 0;
+      return a.element.shape.kind == b.element.shape.kind && a.geometry == b.geometry && one.size() == two.size() &&
+             std::memcmp(one.data(), two.data(), one.size_bytes()) == 0;
     };
     std::vector<std::pair<std::uint64_t, std::uint32_t>> numbers;
     for (const Piece& piece : pieces_)

@@ -38,6 +38,7 @@ enum class ShapeKind : std::uint8_t {
   kCone,         // in space only: centre of its base [D], apex[D], which differ, radius of the base
   kEllipsoid,    // in space only: centre[D], half[D], axes[D][D]
   kSector,       // in the plane only: centre[D], both ends of its arc [D], counter-clockwise, half a turn at most
+  kHeightField,  // in space only: as kHull
 };
 
 // What a shape is around, as far as its radius, the length in its record if there is one: what its pairs are tested by.
@@ -93,6 +94,7 @@ inline constexpr std::array kShapeTraits{
                 .has_halves = true,
                 .has_axes = true},
     ShapeTraits{.kind = ShapeKind::kSector, .core = CoreForm::kCurved, .in_space = false, .points = 3},
+    ShapeTraits{.kind = ShapeKind::kHeightField, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
 };
 inline constexpr std::size_t kShapeKinds = kShapeTraits.size();
 
@@ -367,6 +369,7 @@ ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<
       break;
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
+    case ShapeKind::kHeightField:
     case ShapeKind::kCustom:
       to[0] = from[0];
       pose.place(from + 1, to + 1);
@@ -400,6 +403,7 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
     case ShapeKind::kOrientedBox: shift(0); return;
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
+    case ShapeKind::kHeightField:
     case ShapeKind::kCustom: shift(1); return;
     case ShapeKind::kCompound:
       for (std::size_t at = 0; at < placed.size();) {
@@ -466,7 +470,7 @@ struct ShapeBounds {
 
 // Extends `bounds` by a placed shape. An axis-aligned box is its own bounding box; others are enlarged slightly, so
 // that shapes which touch according to rounded calculations have boxes that overlap. `vertices` are those of a hull or
-// a mesh; without them, the box around them in their own frame is turned, as that of a custom shape is.
+// a mesh; without them, the box around them in their own frame is turned, as those of others kept elsewhere are.
 template <std::size_t D, bool HasSpare>
 void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds, const VertexTree* vertices = nullptr) {
   const double* p = shape.record.data();
@@ -536,6 +540,7 @@ void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds, con
       return;
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
+    case ShapeKind::kHeightField:
     case ShapeKind::kCustom: {
       const double *origin = p + 1, *axes = origin + D, *low = axes + D * D, *high = low + D;
       if constexpr (D == 3) {

@@ -21,7 +21,7 @@ Bodies that move, and events when they touch
     World, Actor, Budget
 Shapes
     Circle, Rectangle, ConvexPolygon, Sector in the plane;
-    Sphere, Box, Cylinder, Cone, Ellipsoid, ConvexHull, Mesh in space;
+    Sphere, Box, Cylinder, Cone, Ellipsoid, ConvexHull, Mesh, HeightField in space;
     AABB, Point, Segment, Capsule, Triangle, Compound in both; CustomShape for types of your own
 Placed shapes, pair by pair
     Shapes, overlaps, overlapping_faces, contacts, distance, raycast, time_of_impact
@@ -114,6 +114,7 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         CustomShape as CustomShape,
         Cylinder as Cylinder,
         Ellipsoid as Ellipsoid,
+        HeightField as HeightField,
         Mesh as Mesh,
         Point as Point,
         Rectangle as Rectangle,
@@ -141,8 +142,8 @@ _HOMES = {
     "robots": "Articulated Link Obstacles",
     "searches": "count_pairs iter_pairs pairs",
     "shapes": (
-        "AABB Box Capsule Circle Compound Cone ConvexHull ConvexPolygon CustomShape Cylinder Ellipsoid Mesh Point "
-        "Rectangle Sector Segment Shapes Sphere Triangle"
+        "AABB Box Capsule Circle Compound Cone ConvexHull ConvexPolygon CustomShape Cylinder Ellipsoid HeightField "
+        "Mesh Point Rectangle Sector Segment Shapes Sphere Triangle"
     ),
     "suppression": "iou nms soft_nms",
     "world": "Actor Budget World",

@@ -113,3 +113,14 @@ def test_library_that_is_missing_is_named(monkeypatch):
     with pytest.raises(bp.errors.MissingExtraError, match=r'needs manifold3d: pip install "broadphase\[volume\]"'):
         bp.clashes([cube(), cube()], volume=True)
     assert len(bp.clashes([cube(), cube()]).pairs) == 1
+
+
+def test_the_volume_in_a_height_field_is_what_is_below_its_surface():
+    pytest.importorskip("manifold3d")
+    x, y = np.meshgrid(np.arange(7.0), np.arange(5.0))
+    slope = bp.HeightField(0.25 * x + 0.5 * y, bottom=-2.0)  # through (0, 0, 1.75)
+    shapes = bp.Shapes([slope, bp.Box(1, 1, 1), bp.Box(1, 1, 20)], [[0, 0, 0], [0, 0, 1.75], [1, 1, 0]])
+    found = bp.clashes(shapes, clearance=0.0, volume=True)
+    volumes = dict(zip(map(tuple, found.pairs.tolist()), found.volumes.tolist(), strict=True))
+    assert volumes[0, 1] == pytest.approx(0.5, abs=1e-9)
+    assert volumes[0, 2] == pytest.approx(2 + 1.75 + 0.75, abs=1e-9)

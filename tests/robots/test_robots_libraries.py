@@ -1,7 +1,6 @@
 """Robots of URDF and MJCF files, judged by yourdfpy, MuJoCo and FCL on the models as they read them."""
 
 import os
-import re
 import sys
 
 import numpy as np
@@ -539,23 +538,49 @@ def test_mjcf_file_with_a_floor_a_cylinder_and_an_ellipsoid(tmp_path):
     assert robot.collides([[-0.38], [-0.41]]).tolist() == [False, True]
 
 
+@pytest.mark.parametrize("name", ["sphere", "capsule", "box", "ellipsoid"])
+def test_mjcf_height_field_is_touched_where_mujoco_finds_contacts(name):
+    mujoco = pytest.importorskip("mujoco")
+    rng = np.random.default_rng(11)
+    heights = rng.random((5, 7))
+    heights = (heights - heights.min()) / np.ptp(heights)  # as MuJoCo scales them
+    size = {"sphere": "0.3", "capsule": "0.2 0.3", "box": "0.2 0.3 0.25", "ellipsoid": "0.2 0.3 0.25"}[name]
+    numbers = " ".join(map(repr, heights.ravel().tolist()))
+    text = mjcf_of(
+        f"""<geom name="hill" type="hfield" hfield="h" pos="0.5 0.25 1"/>
+        <body name="a"><freejoint/><geom type="{name}" size="{size}"/></body>""",
+        f'<asset><hfield name="h" nrow="5" ncol="7" size="3 2 1.5 0.5" elevation="{numbers}"/></asset>',
+    )
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    robot = bp.Articulated.from_mjcf(model)
+    ground = next(shape for shape in robot.placed(model.qpos0) if isinstance(shape, bp.HeightField))
+    assert np.array_equal(ground.heights, 1.5 * model.hfield_data.reshape(5, 7).astype(float))
+    assert (ground.bottom, len(robot.pairs)) == (-0.5, 1)
+    differ = 0
+    for _ in range(300):
+        q = np.concatenate([rng.uniform([-2, -1.5, 1], [3, 2, 3]), rng.normal(size=4)])
+        q[3:] /= np.linalg.norm(q[3:])
+        data.qpos[:] = q
+        mujoco.mj_forward(model, data)
+        gap = robot.clearance([q])[0]
+        touches = robot.collides([q])[0]
+        assert touches == (gap <= 0)
+        differ += touches != (data.ncon > 0 and data.contact.dist.min() < 0)
+    assert differ <= 2  # that touch by a hair
+
+
 def test_mjcf_that_has_no_robot_here_is_refused(tmp_path, monkeypatch):
     mujoco = pytest.importorskip("mujoco")
     monkeypatch.chdir(tmp_path)  # MuJoCo writes a log there
-    text = mjcf_of(
-        """<body name="a"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><joint/></body>
-        <geom name="hill" type="hfield" hfield="h" {masks}/>""",
-        '<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset>',
-    )
-    path = tmp_path / "hill.xml"
-    path.write_text(text.format(masks=""), "utf-8")
-    message = "geometry 'hill' is of type hfield, which has no shape here"
-    with pytest.raises(bp.errors.FileFormatError, match=re.escape(f"{path}: ") + message):
-        bp.Articulated.from_mjcf(path)
-    with pytest.raises(ValueError, match=f"^{message}"):
-        bp.Articulated.from_mjcf(mujoco.MjModel.from_xml_path(str(path)))
-    path.write_text(text.format(masks='contype="0" conaffinity="0"'), "utf-8")
-    assert len(bp.Articulated.from_mjcf(path).part_links) == 0
+    path = tmp_path / "model.xml"
+    path.write_text(mjcf_of('<geom name="hill" size="1"/>'), "utf-8")
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.geom_type[0] = mujoco.mjtGeom.mjGEOM_SDF
+    with pytest.raises(ValueError, match=r"^geometry 'hill' is of type sdf, which has no shape here"):
+        bp.Articulated.from_mjcf(model)
+    model.geom_contype[0] = model.geom_conaffinity[0] = 0
+    assert len(bp.Articulated.from_mjcf(model).part_links) == 0
     path.write_text(
         mjcf_of("""<flexcomp name="cloth" type="grid" count="3 3 1" spacing="0.1 0.1 0.1" mass="1" dim="2"/>"""),
         "utf-8",

@@ -116,6 +116,7 @@ ARGUMENTS = {
     "Compound": lambda n: {"parts": n.parts(), **n.placed()},
     "ConvexHull": lambda n: {"points": n.places(8), **n.placed()},
     "Mesh": lambda n: {"vertices": n.places(5), "faces": [[0, 1, 2], [2, 3, 4]], **n.placed()},
+    "HeightField": lambda n: {"heights": n.places(4), "cell": 0.5, **n.placed()},
 }  # fmt: skip
 
 # The kinds of records of hulls of a few points with a radius, which are no compounds and not kept elsewhere.
@@ -125,12 +126,17 @@ CORNERED = {
     for d in (2, 3)
 }  # fmt: skip
 
-# Names of the classes by dimension: of all; of those that the oracle knows, or knows the parts of; of those whose
+# Names of the classes by dimension: of all; of those that the oracle knows, or knows the parts of (height fields
+# have an oracle of their own); of those whose
 # records say everything; of those that are hulls of a few points with a radius; and of these and compounds of them,
 # whose distances are true up to rounding.
 CLASSES = {d: [row.name for row in TYPES if d in row.dimensions] for d in (2, 3)}
 WITH_ORACLE = {
-    d: [row.name for row in TYPES if d in row.dimensions and not RECORDS[row.shape_class.kind].is_curved]
+    d: [
+        row.name
+        for row in TYPES
+        if d in row.dimensions and not RECORDS[row.shape_class.kind].is_curved and row.name != "HeightField"
+    ]
     for d in (2, 3)
 }
 RECORDED = {

@@ -366,6 +366,9 @@ def shape_calls():
         "vertices": vertices, "faces": faces,
     }  # fmt: skip
     yield "Mesh", lambda **given: bp.Shapes(bp.Mesh(**given), [[0, 0, 0]]), {"vertices": vertices, "faces": faces}
+    yield "HeightField", lambda **given: bp.Shapes(bp.HeightField(**given), [[0, 0, 0]]), {
+        "heights": rng.normal(size=(40, 50)),
+    }  # fmt: skip
     yield "ConvexHull", lambda **given: bp.Shapes(bp.ConvexHull(**given), [[0, 0, 0]]), {
         "points": rng.normal(size=(200, 3)),
     }  # fmt: skip
@@ -694,6 +697,7 @@ def few_number_calls():
 FEW_NUMBERS = {
     ("Compound", "offset"), ("Compound", "rotation"), ("ConvexHull", "offset"),
     ("ConvexHull", "rotation"), ("ConvexPolygon", "offset"),
+    ("HeightField", "cell"), ("HeightField", "offset"), ("HeightField", "rotation"),
     ("LinearTree", "bounds"), ("LinearTree.options", "bounds"), ("LinearTree.options", "tune_shares"),
     ("Link", "axis"), ("Link", "limits"), ("Link", "position"), ("Link", "rotation"), ("Mesh", "offset"),
     ("Mesh", "rotation"), ("Octree.options", "bounds"), ("SweepAndPrune.options", "axis"), ("World.add", "position"),

@@ -194,13 +194,13 @@ class Solids:
 
     @property
     def given(self) -> tuple[Any, list[Any], Floats]:
-        """The store, the vertices of each hull, those and the faces of each mesh, and the boxes of the shapes."""
+        """The store, what each geometry is made of, with the faces of each mesh, and the boxes of the shapes."""
         geometries: list[Any] = [None] * len(self._geometries)
         for number, geometry in self.shapes.geometries.items():
             if isinstance(geometry, Mesh):
                 geometries[number] = geometry.vertices, geometry.faces
             elif not isinstance(geometry, type):
-                geometries[number] = (geometry.vertices,)
+                geometries[number] = (geometry.source,)
         return self.shapes.store, geometries, self.shapes.boxes
 
     def __len__(self) -> int:

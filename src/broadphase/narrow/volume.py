@@ -8,7 +8,7 @@ import numpy as np
 
 from broadphase.extras import import_extra
 from broadphase.progress import searching
-from broadphase.shapes import Box, ConvexHull, Mesh
+from broadphase.shapes import Box, ConvexHull, HeightField, Mesh
 from broadphase.shapes.turning import as_matrices
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class _Maker:
         self._library = library
         self._shapes = solids.shapes
         self._turns = None if solids.shapes.rotations is None else as_matrices(solids.shapes.rotations, 3)
-        self._known: dict[int, Any] = {}  # by the identity of the vertices, which the shapes keep
+        self._known: dict[int, Any] = {}  # by the identity of what the shapes keep
 
     def solid(self, row: int, origin: Floats) -> Any:
         """Return the solid of a part, placed relative to an origin; None if it is not bounded by flat faces."""
@@ -63,10 +63,10 @@ class _Maker:
             numbers = self._shapes.records([row]).numbers
             own = self._library.Manifold.cube(2 * numbers[3:6], True)
             offset, turn = numbers[:3], numbers[6:15].reshape(3, 3)
-        elif isinstance(shape, Mesh | ConvexHull):
+        elif isinstance(shape, Mesh | ConvexHull | HeightField):
             numbers = self._shapes.records([row]).numbers
             offset, turn = numbers[1:4], numbers[4:13].reshape(3, 3)
-            key = id(shape.vertices)
+            key = id(shape.source)
             if key not in self._known:
                 self._known[key] = self._of_geometry(shape)
             own = self._known[key]
@@ -79,7 +79,9 @@ class _Maker:
             turn, offset = self._turns[row] @ turn, self._turns[row] @ offset
         return own.transform(np.ascontiguousarray(np.column_stack([turn, offset + place])))
 
-    def _of_geometry(self, shape: Mesh | ConvexHull) -> Any:
+    def _of_geometry(self, shape: Mesh | ConvexHull | HeightField) -> Any:
+        if isinstance(shape, HeightField):
+            return self._of_field(shape)
         if isinstance(shape, ConvexHull):
             return self._library.Manifold.hull_points(np.ascontiguousarray(shape.vertices))
         vertices, same = np.unique(shape.vertices, axis=0, return_inverse=True)
@@ -90,6 +92,19 @@ class _Maker:
         if found is not None and found.volume() < 0:  # all faces are oriented inwards
             found = self._closed(vertices, faces[:, ::-1])
         return found if found is None or self._has_holes_within(found) else None
+
+    def _of_field(self, field: HeightField) -> Any:
+        """Close the surface of a field by its walls and its bottom, which has the same triangles."""
+        above, faces = field.vertices, field.faces
+        below = above * [1.0, 1.0, 0.0] + [0.0, 0.0, field.bottom]
+        count = len(above)
+        grid = np.arange(count).reshape(field.heights.shape)
+        border = np.concatenate([grid[0, :-1], grid[:-1, -1], grid[-1, :0:-1], grid[:0:-1, 0]])
+        following = np.roll(border, -1)
+        walls = np.stack([border + count, following + count, following, border + count, following, border], axis=1)
+        return self._closed(
+            np.concatenate([above, below]), np.concatenate([faces, faces[:, ::-1] + count, walls.reshape(-1, 3)])
+        )
 
     def _has_holes_within(self, solid: Any) -> bool:
         """Return True if the shells of a solid that face outwards are apart, and the others are holes in them.

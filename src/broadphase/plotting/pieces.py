@@ -193,8 +193,8 @@ class PieceCollection:
         for number in np.unique(numbers[:, 0]).astype(int).tolist():
             which = numbers[:, 0] == number
             geometry = self._geometries[number]
-            is_mesh = isinstance(geometry, bp.Mesh)
-            faces = geometry.faces if is_mesh else hull_faces(geometry.vertices)
+            has_faces = isinstance(geometry, bp.Mesh | bp.HeightField)  # of a field, those of its surface
+            faces = geometry.faces if has_faces else hull_faces(geometry.vertices)
             turns = np.swapaxes(numbers[which, 4:13].reshape(-1, 3, 3), 1, 2)
             self._add_own(rows[which], Form("", geometry.vertices, faces), numbers[which, 1:4], turns)
 

@@ -278,8 +278,8 @@ class Articulated:
         Raises
         ------
         ValueError, MissingExtraError
-            What MuJoCo cannot read, and height fields, signed distance fields and soft bodies, which have no shape
-            here, are a FileFormatError that names the file and the element. mujoco is not installed.
+            What MuJoCo cannot read, and signed distance fields and soft bodies, which have no shape here, are a
+            FileFormatError that names the file and the element. mujoco is not installed.
 
         Notes
         -----

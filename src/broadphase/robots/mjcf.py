@@ -14,7 +14,7 @@ from broadphase.errors import clipped, quoted
 from broadphase.extras import import_extra
 from broadphase.robots.link import Link
 from broadphase.robots.model_files import file_of, naming_file
-from broadphase.shapes import Box, Capsule, ConvexHull, Cylinder, Ellipsoid, Shape, Sphere
+from broadphase.shapes import Box, Capsule, ConvexHull, Cylinder, Ellipsoid, HeightField, Shape, Sphere
 from broadphase.shapes.turning import as_matrices
 
 if TYPE_CHECKING:
@@ -199,11 +199,21 @@ def _shape(mujoco: Any, model: Any, geom: int) -> Shape:
             return ConvexHull(_hull_points(model, int(model.geom_dataid[geom])), **where)
         if kind == kinds.mjGEOM_PLANE:  # its top is at 0 without a rounding, which the middle of a box is not
             return ConvexHull([(x, y, z) for x in _ENDS for y in _ENDS for z in (0.0, -_WIDE)], **where)
+        if kind == kinds.mjGEOM_HFIELD:
+            return HeightField(*_grid(model, int(model.geom_dataid[geom])), **where)
     except ValueError as error:
         raise ValueError(f"geometry {name}: {error}") from error
     raise ValueError(
         f"geometry {name} is of type {_name_of(kind)}, which has no shape here: let it touch nothing, by masks of 0"
     )
+
+
+def _grid(model: Any, field: int) -> tuple[Floats, tuple[float, float], float]:
+    """Give the heights of a field, the sides of its cells, and its bottom."""
+    rows, columns, begin = (int(table[field]) for table in (model.hfield_nrow, model.hfield_ncol, model.hfield_adr))
+    x, y, top, below = model.hfield_size[field].tolist()
+    heights = top * model.hfield_data[begin : begin + rows * columns].astype(float).reshape(rows, columns)
+    return heights, (2 * x / (columns - 1), 2 * y / (rows - 1)), -below
 
 
 def _hull_points(model: Any, mesh: int) -> Floats:
@@ -250,6 +260,6 @@ def _compared(mujoco: Any, model: Any, geoms: list[int]) -> NDArray[np.int64]:
     place_of = {geom: place for place, geom in enumerate(geoms)}
     for one, other in zip(model.pair_geom1.tolist(), model.pair_geom2.tolist(), strict=True):
         meets[place_of[one], place_of[other]] = meets[place_of[other], place_of[one]] = True
-    is_plane = kinds == int(mujoco.mjtGeom.mjGEOM_PLANE)
-    meets &= ~(is_plane[:, np.newaxis] & is_plane)
+    is_ground = np.isin(kinds, [int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD)])
+    meets &= ~(is_ground[:, np.newaxis] & is_ground)
     return np.argwhere(np.triu(meets, 1))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 import broadphase as bp
-from broadphase.scenes.values import Spread, number_spread, point, vector_spread
+from broadphase.scenes.values import Spread, grid, number_spread, point, vector_spread
 from broadphase.shapes.registry import TYPES as SHAPE_TYPES
 from broadphase.testing.draws import Draws
 
@@ -181,6 +181,8 @@ def _read(table: Table, name: str, form: str, dim: int) -> Any:
         return number_spread(table, name, least=0)
     if form == "vector":
         return vector_spread(table, name, dim)
+    if form == "grid":
+        return grid(table, name)
     corners = table.take(name)
     if not isinstance(corners, list):
         raise table.wrong(name, "must be a list of points")

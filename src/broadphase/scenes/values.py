@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from broadphase.testing.draws import Draws
 
-__all__ = ["REQUIRED", "Spread", "Table", "number_spread", "point", "vector_spread"]
+__all__ = ["REQUIRED", "Spread", "Table", "grid", "number_spread", "point", "vector_spread"]
 
 
 REQUIRED: Any = object()
@@ -203,6 +203,14 @@ def point(table: Table, key: str, value: Any, size: int) -> tuple[float, ...]:
     if not isinstance(value, list) or len(value) != size or not all(map(is_number, value)):
         raise table.wrong(key, f"must be {size} numbers such as {list(range(size))}, not {quoted(value)}")
     return tuple(map(float, value))
+
+
+def grid(table: Table, key: str) -> tuple[tuple[float, ...], ...]:
+    """Read rows of numbers, all of one length."""
+    rows = table.take(key)
+    if not isinstance(rows, list) or not rows or not isinstance(rows[0], list):
+        raise table.wrong(key, "must be a list of rows, each a list of numbers")
+    return tuple(point(table, key, row, len(rows[0])) for row in rows)
 
 
 def _read(table: Table, key: str, size: int | None, least: float | None) -> Spread | None:

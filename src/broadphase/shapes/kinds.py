@@ -37,6 +37,7 @@ class ShapeKind(IntEnum):
     CONE = 13
     ELLIPSOID = 14
     SECTOR = 15
+    HEIGHT_FIELD = 16
 
 
 class RecordRow(NamedTuple):
@@ -93,6 +94,7 @@ RECORDS = MappingProxyType(
         ShapeKind.CONE: RecordRow((3,), points=2, lengths=1, is_curved=True),
         ShapeKind.ELLIPSOID: RecordRow((3,), has_halves=True, has_axes=True, is_curved=True),
         ShapeKind.SECTOR: RecordRow((2,), points=3, is_curved=True),
+        ShapeKind.HEIGHT_FIELD: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
     }
 )
 """One row for each kind."""

@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 
 ShapesLike: TypeAlias = Shape | Iterable[Shape]
-# What records name by number: a hull or mesh, or the class of shapes of the user's own, a `CustomShape`.
+# What records name by number: a geometry, or the class of shapes of the user's own, a `CustomShape`.
 Kept: TypeAlias = Geometry | type[Shape]
 
 
@@ -40,7 +40,7 @@ class Records(NamedTuple):
 
 
 class Geometries:
-    """What records name by numbers: hulls and meshes, and classes of users; counted by reference where a world says so.
+    """What records name by numbers: geometries, and classes of users; counted by reference where a world says so.
 
     Those without references are of no consequence, until `drop_unused` drops them.
 
@@ -173,7 +173,7 @@ class Geometries:
 
 
 def _identity_of(kept: Kept) -> int:
-    return id(kept) if isinstance(kept, type) else id(kept.vertices)
+    return id(kept) if isinstance(kept, type) else id(kept.source)
 
 
 def _content_of(kept: Kept) -> tuple[object, ...]:
@@ -181,7 +181,7 @@ def _content_of(kept: Kept) -> tuple[object, ...]:
 
 
 def geometry_places(kinds: NDArray[np.uint8], sizes: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Say where records of hulls, meshes and types of users have the numbers of these, in `Records.numbers`."""
+    """Say where records of geometries and types of users have the numbers of these, in `Records.numbers`."""
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
     return begins[are_kept_elsewhere(kinds)]
 
@@ -222,7 +222,7 @@ def as_shapes(shapes: ShapesLike) -> Shape | list[Shape]:
 def records_of(shapes: ShapesLike, count: int, dim: int, geometries: Geometries) -> Records:
     """Return the local records of `count` shapes in `dim` dimensions: one for all, or the rows of a list.
 
-    Hulls and meshes are looked up in `geometries`, or added. Arrays may be views of the shapes: do not write to them.
+    Geometries are looked up in `geometries`, or added. Arrays may be views of the shapes: do not write to them.
 
     Examples
     --------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase.shapes.compound import Compound
+from broadphase.shapes.height_field import HeightField
 from broadphase.shapes.simple import (
     AABB,
     Box,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TYPES", "Drawn", "Outlines", "ShapeType", "rotation_of", "type_of", "unless_zero"]
 
-KeyForm: TypeAlias = Literal["length", "vector", "corners"]
+KeyForm: TypeAlias = Literal["length", "vector", "corners", "grid"]
 CORNERS_OF_CAPSULE = 25  # of each round end
 
 
@@ -81,7 +82,7 @@ class ShapeType:
         Gives the pieces that local records (n, length) of a dimension are drawn with. Default: as `make`.
     keys : mapping of str to str, optional
         The keys in scene files, which are arguments of the class, and the form of each value: ``"length"``,
-        ``"vector"`` or ``"corners"``. Default: not in scene files in this way.
+        ``"vector"``, ``"corners"`` or ``"grid"``. Default: not in scene files in this way.
     rotates : bool
         Whether the class takes a rotation.
     solid : str
@@ -285,6 +286,7 @@ TYPES = (
     ShapeType(Compound, (2, 3)),
     ShapeType(ConvexHull, (3,)),
     ShapeType(Mesh, (3,)),
+    ShapeType(HeightField, (3,), keys={"heights": "grid", "cell": "length"}),
 )  # fmt: skip
 """One row for each class but `CustomShape`."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ __all__ = ["ConvexHull", "Geometry", "Mesh"]
 
 
 class Geometry(Shape):
-    """A shape that is described by more than its record: vertices, kept here, and placed by the record.
+    """A shape that is described by more than its record: an array, kept here, and placed by the record.
 
     Attributes
     ----------
@@ -35,37 +35,47 @@ class Geometry(Shape):
         In the frame of the geometry: without `rotation` and `offset`. Read-only.
     """
 
-    __slots__ = ("_core_vertices", "_prepared", "_vertices")
+    __slots__ = ("_core_vertices", "_prepared", "_source")
 
-    _vertices: Floats
-    _core_vertices: _native.Vertices
+    _source: Floats
+    _core_vertices: _native.Vertices | None
     # What has been needed so far, shared by all placed copies.
-    _prepared: list[_native.MeshTree | _native.MeshSolid | _native.Polytope]
+    _prepared: list[_native.MeshTree | _native.MeshSolid | _native.Polytope | _native.HeightField]
+    # What else it is made of, which placed copies share, too.
+    _also: ClassVar[tuple[str, ...]] = ()
 
     def _keep_geometry(self, vertices: Floats, offset: Any, rotation: Any) -> None:
-        self._keep_vertices(vertices, _native.Vertices(vertices), [])
+        self._keep_source(vertices, _native.Vertices(vertices), [])
         self._keep_record(offset, rotation)
 
     def _keep_record(self, offset: Any, rotation: Any) -> None:
-        vertices = self._vertices
-        bounds = [vertices.min(axis=0), vertices.max(axis=0)]
-        record = np.concatenate([np.zeros(4), np.eye(3).ravel(), *bounds])[np.newaxis]
+        record = np.concatenate([np.zeros(4), np.eye(3).ravel(), *self.bounds])[np.newaxis]
         self._place(3, record, {}, offset, rotation)
 
-    def _keep_vertices(self, vertices: Floats, core_vertices: _native.Vertices, prepared: list[Any]) -> None:
-        vertices.flags.writeable = False
-        object.__setattr__(self, "_vertices", vertices)
+    def _keep_source(self, source: Floats, core_vertices: _native.Vertices | None, prepared: list[Any]) -> None:
+        source.flags.writeable = False
+        object.__setattr__(self, "_source", source)
         object.__setattr__(self, "_core_vertices", core_vertices)
         object.__setattr__(self, "_prepared", prepared)
 
     @property
     def vertices(self) -> Floats:
         """Its vertices in its own frame, shape (k, 3). Read-only."""
-        return self._vertices
+        return self._source
 
     @property
-    def core_vertices(self) -> _native.Vertices:
-        """Its vertices as the core computes boxes from them, shared by all placed copies."""
+    def source(self) -> Floats:
+        """The array that it is made of, which all placed copies share. Read-only."""
+        return self._source
+
+    @property
+    def bounds(self) -> Floats:
+        """The box around it in its own frame: lower and upper corner, shape (2, 3)."""
+        return np.stack([self._source.min(axis=0), self._source.max(axis=0)])
+
+    @property
+    def core_vertices(self) -> _native.Vertices | None:
+        """Its vertices as the core computes boxes from them, shared by all placed copies; None: from its box."""
         return self._core_vertices
 
     @property
@@ -75,26 +85,29 @@ class Geometry(Shape):
             self._prepared.append(self._prepare())
         return self._prepared[0]
 
-    def _prepare(self) -> _native.MeshTree | _native.Polytope:
+    def _prepare(self) -> _native.MeshTree | _native.Polytope | _native.HeightField:
         raise NotImplementedError
 
     @property
     def content(self) -> tuple[object, ...]:
         """What distinguishes it from other geometries, except offset and rotation; hashable."""
-        return type(self), self._vertices.tobytes()
+        return type(self), self._source.tobytes()
 
     def placed(self, offset: Any, rotation: Any) -> Self:
         """Return the same geometry with another offset and rotation."""
         other = object.__new__(type(self))
-        if hasattr(self, "_faces"):
-            object.__setattr__(other, "_faces", self._faces)
-        other._keep_vertices(self._vertices, self._core_vertices, self._prepared)
+        self._share_with(other)
         other._keep_record(offset, rotation)
         return other
 
+    def _share_with(self, other: Geometry) -> None:
+        for name in self._also:
+            object.__setattr__(other, name, getattr(self, name))
+        other._keep_source(self._source, self._core_vertices, self._prepared)
+
     def _rows(self, rows: Any, single: bool) -> Self:
         some = super()._rows(rows, single)
-        some._keep_vertices(self._vertices, self._core_vertices, self._prepared)
+        self._share_with(some)
         return some
 
     def __eq__(self, other: object) -> bool:
@@ -106,14 +119,14 @@ class Geometry(Shape):
         return super().__hash__()
 
     def _texts(self) -> list[str]:
-        return [f"<{len(self._vertices)} vertices>", *super()._texts()]
+        return [f"<{len(self._source)} vertices>", *super()._texts()]
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self._vertices, super().__getstate__()
+        return self._source, super().__getstate__()
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         vertices, others = state
-        self._keep_vertices(vertices, _native.Vertices(vertices), [])
+        self._keep_source(vertices, _native.Vertices(vertices), [])
         super().__setstate__(others)
 
 
@@ -148,12 +161,12 @@ class ConvexHull(Geometry):
         self._keep_geometry(vertices, offset, rotation)
 
     def _prepare(self) -> _native.Polytope:
-        return _native.Polytope(np.ascontiguousarray(self._vertices))
+        return _native.Polytope(np.ascontiguousarray(self._source))
 
     @property
     def points(self) -> Floats:
         """The points as given, shape (k, 3). Read-only."""
-        return self._vertices
+        return self._source
 
 
 class Mesh(Geometry):
@@ -179,6 +192,7 @@ class Mesh(Geometry):
 
     __slots__ = ("_faces",)
     kind = ShapeKind.MESH
+    _also = ("_faces",)
 
     _faces: NDArray[np.int32]
 
@@ -212,7 +226,7 @@ class Mesh(Geometry):
         return tree
 
     def _numbers(self) -> tuple[Floats, NDArray[np.int32]]:
-        return np.ascontiguousarray(self._vertices), np.ascontiguousarray(self._faces)
+        return np.ascontiguousarray(self._source), np.ascontiguousarray(self._faces)
 
     @classmethod
     def from_trimesh(cls, mesh: Any, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None) -> Self:
@@ -303,11 +317,6 @@ class Mesh(Geometry):
     def content(self) -> tuple[object, ...]:
         """What distinguishes it from other geometries, except offset and rotation; hashable."""
         return *super().content, self._faces.tobytes()
-
-    def _rows(self, rows: Any, single: bool) -> Self:
-        some = super()._rows(rows, single)
-        object.__setattr__(some, "_faces", self._faces)
-        return some
 
     def _texts(self) -> list[str]:
         vertices, *others = super()._texts()

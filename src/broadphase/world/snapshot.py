@@ -9,7 +9,7 @@ import numpy as np
 from broadphase.change import Change
 from broadphase.errors import quoted
 from broadphase.index.options import IndexOptions
-from broadphase.shapes import ConvexHull, Mesh
+from broadphase.shapes import ConvexHull, HeightField, Mesh
 from broadphase.shapes.kinds import RECORDS, ShapeKind, layout_of
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_places
@@ -309,29 +309,37 @@ def _described_columns(columns: Columns, alive: NDArray[np.bool_]) -> Arrays:
 
 
 def _packed(geometries: Iterable[Geometry]) -> Arrays:
-    """Give the vertices of hulls, and the vertices and faces of meshes, by number."""
+    """Give the vertices of hulls, the vertices and faces of meshes, and the numbers of height fields, by number."""
     arrays: Arrays = {}
     for number, geometry in enumerate(geometries):
         if isinstance(geometry, Mesh):
             arrays[f"mesh_vertices_{number}"], arrays[f"mesh_faces_{number}"] = geometry.vertices, geometry.faces
+        elif isinstance(geometry, HeightField):
+            arrays[f"field_heights_{number}"] = geometry.heights
+            arrays[f"field_grid_{number}"] = np.array([*geometry.cell, geometry.bottom])
         else:
             arrays[f"hull_points_{number}"] = geometry.vertices
     return arrays
 
 
 def _unpacked(stored: _Stored) -> list[Geometry]:
-    """Make the hulls and meshes of a snapshot."""
+    """Make the geometries of a snapshot."""
     geometries: list[Geometry] = []
     while True:
         number = len(geometries)
         points = stored.maybe(f"hull_points_{number}", np.float64, (None, 3))
         vertices = stored.maybe(f"mesh_vertices_{number}", np.float64, (None, 3))
-        if points is None and vertices is None:
+        heights = stored.maybe(f"field_heights_{number}", np.float64, (None, None))
+        if points is None and vertices is None and heights is None:
             return geometries
         name = f"hull_points_{number}"
         try:
             if points is not None:
                 geometries.append(ConvexHull(points))
+            elif heights is not None:
+                name = f"field_heights_{number} and field_grid_{number}"
+                dx, dy, bottom = stored.take(f"field_grid_{number}", np.float64, (3,)).tolist()
+                geometries.append(HeightField(heights, (dx, dy), bottom))
             else:
                 name = f"mesh_vertices_{number} and mesh_faces_{number}"
                 faces = stored.take(f"mesh_faces_{number}", np.int32, (None, 3))
@@ -443,6 +451,6 @@ def _check_geometries(kind: ShapeKind, records: Floats, geometries: Geometries) 
         _require(number == int(number) and int(number) in geometries, f"shape_numbers names geometry {number:g}")
         geometry = cast("Geometry", geometries[int(number)])
         _require(geometry.kind == kind, f"shape_numbers: geometry {number:g} is no {kind.name.lower()}")
-        corners = np.concatenate([geometry.vertices.min(axis=0), geometry.vertices.max(axis=0)])
+        corners = geometry.bounds.reshape(-1)
         boxes = records[records[:, 0] == number, -6:]
         _require((boxes == corners).all(), f"shape_numbers: geometry {number:g} has another size")

@@ -1,0 +1,855 @@
+// The narrow phase of a height field and another shape, in the frame of the field.
+//
+// A shape that is outside is as far from the field as from its outer surface: the triangles over its cells, the walls
+// at its border, and the box from its bottom to its lowest height, whose top is inside or part of the surface. What is
+// between two cells is no surface, so it has no normal either. A convex shape overlaps the field if it meets that
+// surface or if any one of its points is inside.
+//
+// Depth: how far a shape must move, straight, so that it leaves the whole field. The ways that are tried are: up; out
+// of the part of the surface that is nearest to the shape; across the steepest triangles that it overlaps; and out of
+// the walls and the bottom. Where the shape comes free on such a way it touches the surface. The plane across the
+// normal there tells of a shorter way, from which the search goes on until no way is shorter. So a depth is always that
+// of a motion which ends the contact, the shortest nearby, but possibly not the shortest of all.
+//
+// C. Je, M. Tang, Y. Lee, M. Lee, Y. J. Kim, "PolyDepth: Real-time Penetration Depth Computation Using Iterative
+// Contact-Space Projection", ACM Transactions on Graphics 31, 2012, doi:10.1145/2077341.2077346.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "narrow/height_field.hpp"
+#include "narrow/meshes.hpp"
+#include "narrow/polytope_core.hpp"
+#include "narrow/support.hpp"
+
+namespace broadphase::height_fields {
+
+namespace {
+
+using solid::Vec3, solid::operator+, solid::operator-, solid::operator*, solid::dot, solid::squared;
+using Box = HeightField::Box;
+using Corners = HeightField::Corners;
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+constexpr double kEnough = std::numeric_limits<double>::quiet_NaN();
+// Of bounds of boxes, relative to the size of all that is compared.
+constexpr double kRounding = 1e-13;
+
+Element triangle_of(const Corners& corners) { return {{ShapeKind::kTriangle, corners}, nullptr}; }
+
+Box box_of(const Corners& t) {
+  Box box;
+  for (std::size_t k = 0; k < 3; ++k) {
+    box.lower[k] = std::min(std::min(t[k], t[3 + k]), t[6 + k]);
+    box.upper[k] = std::max(std::max(t[k], t[3 + k]), t[6 + k]);
+  }
+  return box;
+}
+
+bool meet(const Box& a, const Box& b) {
+  bool apart = false;
+  for (std::size_t k = 0; k < 3; ++k) apart |= (a.lower[k] > b.upper[k]) | (b.lower[k] > a.upper[k]);
+  return !apart;
+}
+double gap_between(const Box& a, const Box& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double onwards = b.lower[k] - a.upper[k], back = a.lower[k] - b.upper[k], gap = std::max(onwards, back);
+    sum += gap > 0 ? gap * gap : 0;
+  }
+  return std::sqrt(sum);
+}
+double size_of(const Box& box) {
+  double size = 0;
+  for (std::size_t k = 0; k < 3; ++k) size = std::max({size, std::abs(box.lower[k]), std::abs(box.upper[k])});
+  return size;
+}
+Box grown(Box box, double by) {
+  for (std::size_t k = 0; k < 3; ++k) box.lower[k] -= by, box.upper[k] += by;
+  return box;
+}
+Box joined(Box box, const Box& other) {
+  for (std::size_t k = 0; k < 3; ++k) {
+    box.lower[k] = std::min(box.lower[k], other.lower[k]);
+    box.upper[k] = std::max(box.upper[k], other.upper[k]);
+  }
+  return box;
+}
+Box shifted(Box box, const Vec3& by) {
+  box.lower = box.lower + by;
+  box.upper = box.upper + by;
+  return box;
+}
+// When a box that moves first meets another one, if it does before the end; else infinite.
+double entry_of(const Box& moving, const Vec3& motion, const Box& still) {
+  double begin = 0, end = 1;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double low = still.lower[k] - moving.upper[k], high = still.upper[k] - moving.lower[k];
+    if (motion[k] == 0) {
+      if (low > 0 || high < 0) return kNone;
+      continue;
+    }
+    begin = std::max(begin, (motion[k] > 0 ? low : high) / motion[k]);
+    end = std::min(end, (motion[k] > 0 ? high : low) / motion[k]);
+  }
+  return begin <= end ? begin : kNone;
+}
+
+// Where the field is.
+class Frame {
+ public:
+  explicit Frame(const MeshSide& side) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      origin_[k] = side.origin(k);
+      axes_[k] = side.axis(k);
+      for (std::size_t i = 0; i < 3; ++i) is_turned_ |= axes_[k][i] != (i == k ? 1.0 : 0.0);
+    }
+  }
+  bool is_turned() const { return is_turned_; }
+  const Vec3& origin() const { return origin_; }
+  Vec3 own_way(const Vec3& way) const {
+    return is_turned_ ? Vec3{dot(axes_[0], way), dot(axes_[1], way), dot(axes_[2], way)} : way;
+  }
+  Vec3 own(const Vec3& at) const { return own_way(at - origin_); }
+  Vec3 way(const Vec3& own) const {
+    return is_turned_ ? axes_[0] * own[0] + axes_[1] * own[1] + axes_[2] * own[2] : own;
+  }
+  Vec3 place(const Vec3& own) const { return way(own) + origin_; }
+  // From a placed record to one in this frame. The kind may become that of a box along the axes, or be one no more.
+  ShapeKind bring(ShapeKind kind, std::span<const double> record, std::vector<double>& to) const {
+    to.assign(record.begin(), record.end());
+    if (kind == ShapeKind::kBox && is_turned_) {
+      to.assign(15, 0.0);
+      for (std::size_t k = 0; k < 3; ++k) {
+        to[k] = record[k] / 2 + record[3 + k] / 2;
+        to[3 + k] = record[3 + k] / 2 - record[k] / 2;
+        to[6 + 4 * k] = 1;
+      }
+      kind = ShapeKind::kOrientedBox;
+    }
+    const Vec3 back = -origin_;
+    shift_shape<3>(kind, to, back.data());
+    if (!is_turned_) return kind;
+    constexpr Vec3 kHere{};
+    Pose<3> pose(kHere.data(), nullptr);
+    pose.is_turned = true;
+    for (std::size_t i = 0; i < 3; ++i)
+      std::copy_n(axes_[i].begin(), 3, pose.matrix.begin() + 3 * static_cast<std::ptrdiff_t>(i));
+    const std::vector<double> from = to;
+    kind = place_shape<3>(kind, from, pose, to.data());
+    if (kind == ShapeKind::kBox) to.resize(6);
+    return kind;
+  }
+
+ private:
+  Vec3 origin_;
+  std::array<Vec3, 3> axes_;
+  bool is_turned_ = false;
+};
+
+// A convex shape in the frame of the field, and the box around it.
+struct Part {
+  Element element;
+  Box box;
+
+  explicit Part(const Element& of) : element(of) {
+    ShapeBounds<3> bounds;
+    add_bounds<3>(of.shape, bounds);
+    box = {bounds.lower, bounds.upper};
+  }
+  // Moved; `numbers` is the storage of its record.
+  Part(const Part& of, const Vec3& by, std::vector<double>& numbers) : element(of.element), box(shifted(of.box, by)) {
+    numbers.assign(of.element.shape.record.begin(), of.element.shape.record.end());
+    shift_shape<3>(of.element.shape.kind, numbers, by.data());
+    element.shape.record = numbers;
+  }
+  // Any point of it.
+  Vec3 inner() const {
+    if (element.polytope == nullptr) return solid::vector_at(element.shape.record, 0);
+    const Polytope& hull = *element.polytope;
+    const Vec3 corner = hull.corner(0) * std::ldexp(1.0, hull.exponent());
+    Vec3 at = solid::vector_at(element.shape.record, 1);
+    for (std::size_t k = 0; k < 3; ++k) at = at + solid::vector_at(element.shape.record, 4 + 3 * k) * corner[k];
+    return at;
+  }
+};
+
+struct Nearest {
+  double distance = kNone;
+  Vec3 normal{};                      // from the shape to the field
+  std::optional<Corners> triangle{};  // where they are nearest; nothing: the box below the lowest height
+};
+
+// The queries on one convex shape.
+class Terrain {
+ public:
+  explicit Terrain(const HeightField& field) : field_(field), box_(field.box()), base_(field.base()) {
+    std::copy_n(base_.lower.begin(), 3, base_numbers_.begin());
+    std::copy_n(base_.upper.begin(), 3, base_numbers_.begin() + 3);
+    size_ = size_of(box_);
+  }
+  const HeightField& field() const { return field_; }
+  const Box& box() const { return box_; }
+  Element base() const { return {{ShapeKind::kBox, base_numbers_}, nullptr}; }
+
+  // Calls visit(triangle, box) for those of the outer surface whose boxes meet one, until it returns false.
+  template <class Visit>
+  void each_meeting(const Box& box, const Visit& visit) const {
+    field_.walk(
+        field_.window(box), 0.0, [&](const Box& block) { return meet(block, box) ? 0.0 : 1.0; },
+        [&](std::size_t row, std::size_t column) {
+          const bool goes_on = field_.each_triangle(row, column, [&](const Corners& corners) {
+            const Box around = box_of(corners);
+            return !meet(around, box) || visit(corners, around);
+          });
+          return goes_on ? 0.0 : kEnough;
+        });
+  }
+
+  bool overlaps(const Part& part) const {
+    if (!meet(part.box, box_)) return false;
+    if (field_.contains(part.inner())) return true;
+    if (meet(part.box, base_) && broadphase::overlaps(part.element, base())) return true;
+    bool found = false;
+    each_meeting(part.box, [&](const Corners& corners, const Box&) {
+      found = broadphase::overlaps(part.element, triangle_of(corners));
+      return !found;
+    });
+    return found;
+  }
+
+  // A lower bound of the distance of anything in a box; any number above the limit, if it is above that.
+  double bound_of(const Box& box, double limit) const {
+    const double spare = kRounding * (size_of(box) + size_);
+    double least = std::min(limit, gap_between(box, base_));
+    field_.walk(
+        least < kNone ? field_.window(grown(box, least)) : field_.all(), least,
+        [&](const Box& block) { return gap_between(box, block); },
+        [&](std::size_t row, std::size_t column) {
+          least = std::min(least, gap_between(box, field_.cell_box(row, column)));
+          return least > 0 ? least : kEnough;
+        });
+    return least - spare;
+  }
+
+  // The signed distance, if it is within a limit. Stops as soon as it is known to be at most `enough`, below 0 the
+  // depth counts.
+  Nearest nearest(const Part& part, double within, double enough) const {
+    Nearest best;
+    const bool is_inside = meet(part.box, box_) && field_.contains(part.inner());
+    // From inside, the nearest of the surface is where the search for a way out begins, however far it is.
+    const double most = is_inside ? kNone : within;
+    double limit = most, reach = kNone;
+    const double spare = kRounding * (size_of(part.box) + size_);
+    const auto keep = [&](const Element& with, const Corners* corners) {
+      Vec3 normal;
+      const double distance = signed_distance(part.element, with, &normal);
+      if (!(distance < best.distance && distance <= most)) return;
+      best = {distance, normal, corners != nullptr ? std::optional(*corners) : std::nullopt};
+      limit = std::min(limit, distance);
+      reach = extent_along(part.element, normal).upper;
+    };
+    // How far what is in a box is away; at least as far as along the direction of what is nearest so far.
+    const auto bound = [&](const Box& box) {
+      double along = -reach;
+      for (std::size_t k = 0; k < 3; ++k) along += best.normal[k] * (best.normal[k] > 0 ? box.lower[k] : box.upper[k]);
+      return std::max(gap_between(part.box, box), along) - spare;
+    };
+    if (!is_inside || enough < 0) {
+      if (bound(base_) <= limit) keep(base(), nullptr);
+      field_.walk(
+          limit < kNone ? field_.window(grown(part.box, std::max(0.0, limit) + spare)) : field_.all(), limit, bound,
+          [&](std::size_t row, std::size_t column) {
+            field_.each_triangle(row, column, [&](const Corners& corners) {
+              if (bound(box_of(corners)) <= limit && extent_along(corners, best.normal).lower - reach - spare <= limit)
+                keep(triangle_of(corners), &corners);
+              return true;
+            });
+            return best.distance <= enough || best.distance <= 0 ? kEnough : limit;
+          });
+    }
+    if (!is_inside && !(best.distance <= 0)) return best;
+    if (enough >= 0) {
+      best.distance = std::min(best.distance, 0.0);
+      return best;
+    }
+    const Vec3 nearest = is_inside ? best.normal : -best.normal;
+    const WayOut out = way_out(part, best.distance < kNone ? std::optional(nearest) : std::nullopt);
+    best.distance = out.length > 0 ? -out.length : 0.0;
+    best.normal = -out.way;
+    return best;
+  }
+
+  // When a part that does not overlap the field first touches it; infinite if not before the end.
+  double first_touch(const Part& part, const Vec3& motion, Vec3* normal) const {
+    double first = kNone;
+    const double spare = kRounding * (size_of(part.box) + size_of(shifted(part.box, motion)) + size_);
+    const Box around = grown(part.box, spare);
+    const auto keep = [&](const Element& with) {
+      Vec3 way;
+      const double time = broadphase::impact_time(part.element, motion, with, &way);
+      if (!(time < first)) return;
+      first = time;
+      *normal = way;
+    };
+    if (entry_of(around, motion, base_) < kNone) keep(base());
+    field_.walk(
+        field_.window(joined(around, shifted(around, motion))), std::min(first, 1.0),
+        [&](const Box& block) { return entry_of(around, motion, block); },
+        [&](std::size_t row, std::size_t column) {
+          field_.each_triangle(row, column, [&](const Corners& corners) {
+            if (entry_of(around, motion, box_of(corners)) <= std::min(first, 1.0)) keep(triangle_of(corners));
+            return true;
+          });
+          return std::min(first, 1.0);
+        });
+    return first;
+  }
+
+  // Points of the contact of a part, in order of their depth.
+  void put_points(const Part& part, Contact<3>& contact) const;
+
+ private:
+  struct WayOut {
+    double length = kNone;
+    Vec3 way{0, 0, 1};
+  };
+
+  // How far a part must move along a unit vector so that it leaves the field for good, and the outward normal where it
+  // does.
+  double length_of_way(const Part& part, const Vec3& way, Vec3* normal) const {
+    double far = 0, size = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      far += way[k] > 0 ? way[k] * (box_.upper[k] - part.box.lower[k]) : way[k] * (box_.lower[k] - part.box.upper[k]);
+      size += part.box.upper[k] - part.box.lower[k];
+    }
+    *normal = way;
+    if (!(far > 0)) return 0;
+    std::vector<double> numbers;
+    double length = far + size + 0x1p-20 * (size_ + size);
+    for (int round = 0; round < 2; ++round) {
+      Vec3 at_touch;
+      const double time = first_touch(Part(part, way * length, numbers), way * -length, &at_touch);
+      if (!(time < 1)) return 0;
+      *normal = -at_touch;
+      const double found = length * (1 - time);
+      // From near by, so that little is rounded.
+      constexpr double kFar = 16;
+      const double nearer = found + size;
+      if (length < kFar * nearer || !(size > 0)) return found;
+      length = nearer;
+    }
+    return length;  // not reached
+  }
+
+  WayOut way_out(const Part& part, const std::optional<Vec3>& nearest) const {
+    const double spare = kRounding * (size_of(part.box) + size_);
+    WayOut best;
+    std::vector<Vec3> tried;
+    const auto look = [&](Vec3 way) {
+      constexpr int kMostSteps = 16;
+      constexpr double kSame = 1e-9;
+      for (int step = 0; step < kMostSteps; ++step) {
+        const auto is_same = [&](const Vec3& other) { return squared(way - other) <= kSame * kSame; };
+        if (std::any_of(tried.begin(), tried.end(), is_same)) return;
+        tried.push_back(way);
+        Vec3 normal;
+        const double length = length_of_way(part, way, &normal);
+        if (!(length < best.length - spare)) return;
+        best = {length, way};
+        if (!(length > 0 && dot(way, normal) > 0)) return;
+        way = normal;
+      }
+    };
+    look({0, 0, 1});
+    if (nearest && best.length > 0) look(*nearest);
+    if (best.length > 0) {
+      // The steepest triangles, on all four sides.
+      std::array<Vec3, 4> steepest{};
+      std::array<double, 4> slopes{};
+      std::size_t left = kMostLookedAt;
+      each_meeting(part.box, [&](const Corners& t, const Box&) {
+        const Vec3 p{t[0], t[1], t[2]}, u = Vec3{t[3], t[4], t[5]} - p, v = Vec3{t[6], t[7], t[8]} - p;
+        const Vec3 across = solid::cross(u, v);
+        const double length = std::sqrt(squared(across));
+        if (!(length > 0)) return true;
+        const Vec3 normal = across * (1 / length);
+        for (std::size_t k = 0; k < 4; ++k) {
+          const double slope = k % 2 == 0 ? normal[k / 2] : -normal[k / 2];
+          if (slope <= slopes[k] + kLeast) continue;
+          // Where the part is less deep than on the best way.
+          const double depth = dot(p, normal) - lowest_along(part, normal);
+          if (!(depth >= 0 && depth < best.length) || !broadphase::overlaps(part.element, triangle_of(t))) continue;
+          slopes[k] = slope;
+          steepest[k] = normal;
+        }
+        return --left > 0;
+      });
+      for (const Vec3& way : steepest)
+        if (!solid::is_zero(way)) look(way);
+    }
+    for (std::size_t k = 0; k < 3; ++k)
+      for (const double sign : {-1.0, 1.0}) {
+        if (k == 2 && sign > 0) continue;
+        const double past = sign > 0 ? part.box.upper[k] - box_.upper[k] : box_.lower[k] - part.box.lower[k];
+        const double until = sign > 0 ? box_.upper[k] - part.box.lower[k] : part.box.upper[k] - box_.lower[k];
+        if (!(past > 0 || until < best.length)) continue;
+        Vec3 way{};
+        way[k] = sign;
+        look(way);
+      }
+    return best;
+  }
+
+  static double lowest_along(const Part& part, const Vec3& way) {
+    const ShapeView<3>& shape = part.element.shape;
+    if (!is_curved(shape)) return extent_along(part.element, way).lower;
+    return dot(solid::vector_at(shape.record, 0) + support_of<3>(shape.kind)(shape.record, -way), way);
+  }
+
+  // Of the triangles that a part overlaps, so many are looked at for the steepest.
+  static constexpr std::size_t kMostLookedAt = 4096;
+  static constexpr double kLeast = 1e-3;
+
+  const HeightField& field_;
+  Box box_, base_;
+  std::array<double, 6> base_numbers_{};
+  double size_;
+};
+
+// What faces the shape: the outline of its highest corners along the normal is clipped by each triangle that faces it.
+void Terrain::put_points(const Part& part, Contact<3>& contact) const {
+  using polytopes::Outline, polytopes::Place;
+  const Vec3& normal = contact.normal;
+  double size = 0;
+  for (std::size_t k = 0; k < 3; ++k) size = std::max(size, part.box.upper[k] - part.box.lower[k]);
+  const polytopes::Frame frame(part.inner(), size > 0 ? std::clamp(std::ilogb(size) + 1, -900, 900) : 0);
+  const polytopes::Across across(normal);
+  Outline outline;
+  double top = 0;
+  const auto take = [&](const auto& core) {
+    outline = polytopes::outline_of(core, normal, across);
+    top = core.extent(normal).upper + core.radius;
+  };
+  if (is_curved(part.element.shape))
+    take(polytopes::ElementSupport(part.element, frame).core());
+  else
+    take(polytopes::Core(part.element, frame));
+  struct Found {
+    Place place;
+    double depth;
+  };
+  std::vector<Found> found;
+  const double depth = contact.depth * frame.to;
+  if (outline.size() > 1) {
+    const auto clip = [&](const Corners& t) {
+      std::array<Vec3, 3> corners;
+      for (std::size_t k = 0; k < 3; ++k)
+        corners[k] = (Vec3{t[3 * k], t[3 * k + 1], t[3 * k + 2]} - frame.origin) * frame.to;
+      const Vec3 outwards = solid::cross(corners[1] - corners[0], corners[2] - corners[0]);
+      const double slope = dot(outwards, normal);
+      if (!(slope < 0)) return true;
+      Outline face;
+      for (const Vec3& corner : corners) face.push_back(across.place(corner));
+      if (polytopes::turn(face[0], face[1], face[2]) < 0) std::swap(face[1], face[2]);
+      for (const Place& place : polytopes::common_of(outline, face)) {
+        const double height = dot(outwards, corners[0] - across.point(place)) / slope, deep = top - height;
+        if (deep >= -polytopes::kFlat && deep <= depth + polytopes::kFlat) found.push_back({place, deep});
+      }
+      return true;
+    };
+    each_meeting(grown(part.box, polytopes::kFlat * size), [&](const Corners& t, const Box&) { return clip(t); });
+    // Of the box below, only its sides and its bottom are surface.
+    if (meet(grown(part.box, polytopes::kFlat * size), base_))
+      for (std::size_t k = 0; k < 3; ++k)
+        for (const bool is_upper : {false, true}) {
+          if (k == 2 && is_upper) continue;
+          std::array<Vec3, 4> quad;
+          const std::size_t u = (k + 1) % 3, v = (k + 2) % 3;
+          for (std::size_t c = 0; c < 4; ++c) {
+            quad[c][k] = is_upper ? base_.upper[k] : base_.lower[k];
+            quad[c][u] = (c == 1 || c == 2) == is_upper ? base_.upper[u] : base_.lower[u];
+            quad[c][v] = c < 2 ? base_.lower[v] : base_.upper[v];
+          }
+          for (const std::size_t c : {std::size_t{1}, std::size_t{2}}) {
+            Corners t;
+            std::copy_n(quad[0].begin(), 3, t.begin());
+            std::copy_n(quad[c].begin(), 3, t.begin() + 3);
+            std::copy_n(quad[c + 1].begin(), 3, t.begin() + 6);
+            clip(t);
+          }
+        }
+  }
+  const auto put = [&](const Place& place, double deep) {
+    const Vec3 at = across.point(place) + normal * (top - deep / 2);
+    contact.points[contact.count++] = at * frame.back + frame.origin;
+  };
+  Place middle{};
+  const std::size_t corners = found.empty() ? outline.size() : found.size();
+  for (std::size_t k = 0; k < corners; ++k)
+    for (std::size_t i = 0; i < 2; ++i)
+      middle[i] += (found.empty() ? outline[k] : found[k].place)[i] / static_cast<double>(corners);
+  if (found.empty()) {
+    put(middle, depth);
+    return;
+  }
+  // The deepest, of several the one farthest from the middle; then as polytopes::keep_four.
+  constexpr double kSame = 1e-9;
+  const auto square = [](const Place& a, const Place& b) {
+    return (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]);
+  };
+  const auto best = [&](const auto& value) {
+    std::size_t at = 0;
+    for (std::size_t k = 1; k < found.size(); ++k)
+      if (value(found[k]) > value(found[at])) at = k;
+    return at;
+  };
+  const double deepest = found[best([](const Found& one) { return one.depth; })].depth;
+  const Place near =
+      found[best([&](const Found& one) { return one.depth >= deepest - kSame ? square(one.place, middle) : -1.0; })]
+          .place;
+  const Place far = found[best([&](const Found& one) { return square(one.place, near); })].place;
+  const auto side = [&](double sign) {
+    return best([&](const Found& one) { return sign * polytopes::turn(near, far, one.place); });
+  };
+  std::vector<Place> kept;
+  for (const std::size_t k :
+       {best([&](const Found& one) { return one.depth >= deepest - kSame ? square(one.place, middle) : -1.0; }),
+        best([&](const Found& one) { return square(one.place, near); }), side(1), side(-1)}) {
+    const bool is_kept = std::any_of(
+        kept.begin(), kept.end(), [&](const Place& place) { return square(place, found[k].place) <= kSame * kSame; });
+    if (is_kept) continue;
+    kept.push_back(found[k].place);
+    put(found[k].place, found[k].depth);
+  }
+}
+
+// Calls visit(part, face) for convex parts of a shape in the frame of the field: those of a compound; the triangles of
+// a mesh, and those of the outer surface of another field, in boxes whose bound is within the limit, nearest first.
+// bound(box, limit): any number above the limit leaves all in the box out. visit(part, face, corners), the corners of a
+// triangle in its own frame, or null, returns the new limit; NaN ends it.
+template <class Bound, class Visit>
+void each_part(const MeshSide& side, const Frame& frame, double limit, const Bound& bound, const Visit& visit) {
+  std::vector<double> numbers;
+  if (!side.is_mesh() && !side.is_field()) {
+    const Element& alone = side.alone();
+    for_each_simple<3>(alone.shape, [&](const ShapeView<3>& part) {
+      const ShapeKind kind = frame.bring(part.kind, part.record, numbers);
+      const double found = visit(Part({{kind, numbers}, alone.polytope}), std::int32_t{-1}, nullptr);
+      return found == found;
+    });
+    return;
+  }
+  // Its own frame as this one sees it.
+  Vec3 origin;
+  std::array<Vec3, 3> axes;
+  for (std::size_t k = 0; k < 3; ++k) origin[k] = side.origin(k);
+  origin = frame.own(origin);
+  for (std::size_t k = 0; k < 3; ++k) axes[k] = frame.own_way(side.axis(k));
+  const auto place = [&](const Vec3& own) { return origin + axes[0] * own[0] + axes[1] * own[1] + axes[2] * own[2]; };
+  const auto around = [&](const Vec3& centre, const Vec3& half) {
+    const Vec3 at = place(centre);
+    Box box{at, at};
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double reach =
+          std::abs(axes[0][k]) * half[0] + std::abs(axes[1][k]) * half[1] + std::abs(axes[2][k]) * half[2];
+      const double spare = kRounding * (std::abs(origin[k]) + std::abs(at[k]) + reach);
+      box.lower[k] -= reach + spare;
+      box.upper[k] += reach + spare;
+    }
+    return box;
+  };
+  const auto see = [&](const double* own, std::int32_t face) {
+    Corners corners;
+    for (std::size_t c = 0; c < 3; ++c) {
+      const Vec3 at = place({own[3 * c], own[3 * c + 1], own[3 * c + 2]});
+      std::copy_n(at.begin(), 3, corners.begin() + 3 * static_cast<std::ptrdiff_t>(c));
+    }
+    return visit(Part(triangle_of(corners)), face, own);
+  };
+  if (side.is_field()) {
+    const HeightField& other = side.field();
+    const Box base = other.base();
+    std::array<double, 15> box{};
+    for (std::size_t k = 0; k < 3; ++k) box[3 + k] = base.upper[k] / 2 - base.lower[k] / 2;
+    const Vec3 centre = place(base.lower * 0.5 + base.upper * 0.5);
+    std::copy_n(centre.begin(), 3, box.begin());
+    for (std::size_t k = 0; k < 3; ++k)
+      std::copy_n(axes[k].begin(), 3, box.begin() + 6 + 3 * static_cast<std::ptrdiff_t>(k));
+    limit = visit(Part({{ShapeKind::kOrientedBox, box}, nullptr}), std::int32_t{-1}, nullptr);
+    if (limit != limit) return;
+    other.walk(
+        other.all(), limit,
+        [&](const Box& block) {
+          return bound(around(block.lower * 0.5 + block.upper * 0.5, block.upper * 0.5 - block.lower * 0.5), limit);
+        },
+        [&](std::size_t row, std::size_t column) {
+          other.each_triangle(row, column, [&](const Corners& corners) {
+            limit = see(corners.data(), -1);
+            return limit == limit;
+          });
+          return limit;
+        });
+    return;
+  }
+  const MeshTree& tree = side.tree();
+  const MeshUnits& units = tree.units();
+  const double unit = power_of_two(units.exponent);
+  struct Entry {
+    double bound;
+    std::uint32_t first;  // as in MeshBlock
+  };
+  std::vector<Entry> stack{{-kNone, 0}};
+  std::array<Entry, MeshBlock::kBoxes> children;
+  while (!stack.empty()) {
+    const Entry entry = stack.back();
+    stack.pop_back();
+    if (entry.bound > limit) continue;
+    if ((entry.first & MeshBlock::kFace) != 0) {
+      const auto face = static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace);
+      std::array<double, 9> own;
+      for (std::size_t c = 0; c < 3; ++c)
+        std::copy_n(tree.corner(face, c), 3, own.begin() + 3 * static_cast<std::ptrdiff_t>(c));
+      limit = see(own.data(), face);
+      if (limit != limit) return;
+      continue;
+    }
+    const MeshBlock& block = tree.blocks()[entry.first];
+    std::size_t count = 0;
+    for (std::size_t lane = 0; lane < block.count; ++lane) {
+      Vec3 centre, half;
+      for (std::size_t k = 0; k < 3; ++k) {
+        centre[k] = units.middle[k] + static_cast<double>(block.centre[k][lane]) * unit;
+        half[k] = static_cast<double>(block.half[k][lane]) * unit;
+      }
+      children[count++] = {bound(around(centre, half), limit), block.first[lane]};
+    }
+    std::sort(children.begin(), children.begin() + static_cast<std::ptrdiff_t>(count),
+              [](const Entry& a, const Entry& b) { return a.bound > b.bound; });
+    stack.insert(stack.end(), children.begin(), children.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+}
+
+// Whether the first is the field whose frame is used: of two, that which comes first in an order of their places and
+// sizes.
+bool leads(const MeshSide& a, const MeshSide& b) {
+  if (!a.is_field() || !b.is_field()) return a.is_field();
+  for (std::size_t k = 0; k < 3; ++k)
+    if (a.origin(k) != b.origin(k)) return a.origin(k) < b.origin(k);
+  const std::span<const double> one = a.alone().shape.record, other = b.alone().shape.record;
+  for (std::size_t k = 4; k < one.size(); ++k)
+    if (one[k] != other[k]) return one[k] < other[k];
+  const HeightField &first = a.field(), &second = b.field();
+  if (first.cell_rows() != second.cell_rows()) return first.cell_rows() < second.cell_rows();
+  if (first.cell_columns() != second.cell_columns()) return first.cell_columns() < second.cell_columns();
+  for (std::size_t row = 0; row <= first.cell_rows(); ++row)
+    for (std::size_t column = 0; column <= first.cell_columns(); ++column)
+      if (first.height(row, column) != second.height(row, column))
+        return first.height(row, column) < second.height(row, column);
+  return true;
+}
+
+// Whether some point of a field is inside another one: the corner of its bottom.
+bool holds(const Terrain& terrain, const Frame& frame, const MeshSide& other) {
+  const Vec3 corner = other.field().box().lower;
+  return terrain.field().contains(frame.own(Frame(other).place(corner)));
+}
+
+struct NearestPart {
+  Nearest nearest;  // in the frame of the field
+  std::int32_t face = 0;
+};
+
+NearestPart nearest_part(const Terrain& terrain, const Frame& frame, const MeshSide& other, double within,
+                         double enough) {
+  NearestPart best;
+  each_part(
+      other, frame, within, [&](const Box& box, double limit) { return terrain.bound_of(box, limit); },
+      [&](const Part& part, std::int32_t face, const double*) {
+        // Of parts that overlap, each may be the deepest.
+        const auto limit = [&] { return std::min(within, std::max(0.0, best.nearest.distance)); };
+        Nearest found = terrain.nearest(part, limit(), enough);
+        if (found.distance < best.nearest.distance) best = {std::move(found), std::max(face, std::int32_t{0})};
+        return best.nearest.distance <= enough ? kEnough : limit();
+      });
+  return best;
+}
+
+// Of a field with another shape, the first field being the one whose frame is used.
+NearestPart nearest_of(const MeshSide& field, const MeshSide& other, double within, double enough) {
+  const Frame frame(field);
+  NearestPart best = nearest_part(Terrain(field.field()), frame, other, within, enough);
+  if (!other.is_field() || best.nearest.distance <= 0) return best;
+  // Their surfaces do not meet, but the other may hold the first.
+  const Frame there(other);
+  const Terrain terrain(other.field());
+  if (!holds(terrain, there, field)) return best;
+  best = nearest_part(terrain, there, field, within, enough);
+  best.nearest.normal = frame.own_way(there.way(-best.nearest.normal));
+  best.nearest.triangle.reset();
+  return best;
+}
+
+}  // namespace
+
+void visit_overlapping(const MeshSide& field, const MeshSide& other, const std::function<bool(std::int32_t)>& visit) {
+  const bool turns = !leads(field, other);
+  const MeshSide &first = turns ? other : field, &second = turns ? field : other;
+  const Frame frame(first);
+  const Terrain terrain(first.field());
+  bool found = false;
+  each_part(
+      second, frame, 0.0, [&](const Box& box, double limit) { return terrain.bound_of(box, limit); },
+      [&](const Part& part, std::int32_t face, const double*) {
+        if (!terrain.overlaps(part)) return 0.0;
+        found = true;
+        return visit(second.row_of(face)) || !second.is_mesh() ? kEnough : 0.0;
+      });
+  if (!found && second.is_field() && holds(Terrain(second.field()), Frame(second), first)) visit(-1);
+}
+
+NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, double within, double enough) {
+  const bool turns = leads(a, b);
+  const MeshSide &field = turns ? a : b, &other = turns ? b : a;
+  const NearestPart found = nearest_of(field, other, within, enough);
+  NearestElements result;
+  if (!(found.nearest.distance <= within)) return result;
+  result.distance = found.nearest.distance;
+  result.normal = Frame(field).way(turns ? -found.nearest.normal : found.nearest.normal);
+  (turns ? result.second : result.first) = found.face;
+  return result;
+}
+
+Contact<3> contact(const MeshSide& a, const MeshSide& b) {
+  const bool turns = leads(a, b);
+  const MeshSide &field = turns ? a : b, &other = turns ? b : a;
+  const Frame frame(field);
+  const Terrain terrain(field.field());
+  NearestPart best;
+  std::vector<double> numbers;
+  ShapeKind kind = ShapeKind::kPoint;
+  const Polytope* polytope = nullptr;
+  const auto look = [&](const Part& part, std::int32_t face, const double*) {
+    Nearest found = terrain.nearest(part, kNone, -kNone);
+    if (found.distance < best.nearest.distance) {
+      best = {std::move(found), face};
+      numbers.assign(part.element.shape.record.begin(), part.element.shape.record.end());
+      kind = part.element.shape.kind;
+      polytope = part.element.polytope;
+    }
+    return 0.0;
+  };
+  each_part(
+      other, frame, 0.0, [&](const Box& box, double limit) { return terrain.bound_of(box, std::max(limit, 0.0)); },
+      look);
+  Contact<3> result;
+  if (numbers.empty() || (other.is_field() && best.nearest.distance > 0)) {
+    // The other field holds this one.
+    const NearestPart found = nearest_of(field, other, kNone, -kNone);
+    result.normal = found.nearest.normal;
+    result.depth = std::max(0.0, -found.nearest.distance);
+    result.points[result.count++] = field.field().box().lower;
+  } else {
+    result.normal = best.nearest.normal;
+    result.depth = std::max(0.0, -best.nearest.distance);
+    terrain.put_points(Part({{kind, numbers}, polytope}), result);
+  }
+  result.normal = frame.way(turns ? -result.normal : result.normal);
+  for (std::size_t k = 0; k < result.count; ++k) result.points[k] = frame.place(result.points[k]);
+  return result;
+}
+
+double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
+  const NearestElements begin = height_fields::nearest_elements(a, b, 0.0, -kNone);
+  if (begin.distance <= 0) {
+    *normal = begin.normal;
+    return 0;
+  }
+  const bool turns = leads(a, b);
+  const MeshSide &field = turns ? a : b, &other = turns ? b : a;
+  const Frame frame(field);
+  const Terrain terrain(field.field());
+  const Vec3 own = frame.own_way(turns ? -motion : motion);
+  double first = kNone;
+  Vec3 way{};
+  const double size = size_of(terrain.box());
+  each_part(
+      other, frame, 1.0,
+      [&](const Box& box, double) {
+        const double spare = kRounding * (size + size_of(box) + size_of(shifted(box, own)));
+        return entry_of(grown(box, spare), own, terrain.box());
+      },
+      [&](const Part& part, std::int32_t, const double*) {
+        Vec3 found;
+        if (const double time = terrain.first_touch(part, own, &found); time < first) {
+          first = time;
+          way = found;
+        }
+        return std::min(first, 1.0);
+      });
+  *normal = frame.way(turns ? -way : way);
+  return first;
+}
+
+double ray_hit(const MeshSide& field, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
+  const Frame frame(field);
+  Vec3 own;
+  const double time = field.field().ray_hit(frame.own(origin), frame.own_way(direction), &own);
+  *normal = frame.way(own);
+  return time;
+}
+
+std::pair<Vec<3>, Vec<3>> nearest_points(const MeshSide& a, const MeshSide& b) {
+  const bool turns = leads(a, b);
+  const MeshSide &field = turns ? a : b, &other = turns ? b : a;
+  const Frame frame(field);
+  const Terrain terrain(field.field());
+  const NearestPart found = nearest_of(field, other, kNone, 0.0);
+  if (found.nearest.distance <= 0) {
+    const Contact<3> touching = height_fields::contact(a, b);
+    return {touching.points[0], touching.points[0]};
+  }
+  // Of the part that is so near.
+  double least = kNone;
+  std::pair<Vec3, Vec3> points;
+  each_part(
+      other, frame, found.nearest.distance, [&](const Box& box, double limit) { return terrain.bound_of(box, limit); },
+      [&](const Part& part, std::int32_t, const double*) {
+        const Nearest nearest = terrain.nearest(part, std::min(found.nearest.distance, least), 0.0);
+        if (nearest.distance < least) {
+          least = nearest.distance;
+          const Element with = nearest.triangle ? triangle_of(*nearest.triangle) : terrain.base();
+          points = broadphase::nearest_points(part.element, with, nearest.distance, nearest.normal);
+        }
+        return std::min(found.nearest.distance, least);
+      });
+  points = {frame.place(points.first), frame.place(points.second)};
+  if (turns) std::swap(points.first, points.second);
+  return points;
+}
+
+void visit_near(const MeshSide& field, const MeshSide& other, double reach, const Nearby& visit) {
+  const Frame frame(field);
+  const Terrain terrain(field.field());
+  each_part(
+      other, frame, reach, [&](const Box& box, double limit) { return terrain.bound_of(box, limit); },
+      [&](const Part& part, std::int32_t face, const double* own) {
+        const Box near = grown(part.box, std::max(0.0, reach));
+        const std::int32_t of_other = std::max(face, std::int32_t{0});
+        if (meet(near, terrain.box())) visit(of_other, own, nullptr);
+        terrain.each_meeting(near, [&](const Corners& corners, const Box&) {
+          visit(of_other, own, corners.data());
+          return true;
+        });
+        return reach;
+      });
+}
+
+}  // namespace broadphase::height_fields
