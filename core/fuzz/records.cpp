@@ -58,7 +58,8 @@ class Target {
     if (!traits.has_parts) {
       points(traits.points + (traits.is_open ? random_.below(4) : 0));
       lengths(traits.lengths + (traits.has_halves ? D : 0));
-      if (traits.has_axes) axes(record);
+      if (traits.has_axes) axes(record, D);
+      if (traits.has_normal) axes(record, 1);
       return;
     }
     for (std::size_t parts = 1 + random_.below(3); parts > 0; --parts) {
@@ -70,12 +71,12 @@ class Target {
       record[length] = static_cast<double>(record.size() - length - 1);
     }
   }
-  void axes(std::vector<double>& record) {
+  void axes(std::vector<double>& record, std::size_t count) {
     const double zero[3] = {};
     double rotation[4] = {};
     turn(rotation);
     const Pose<D> pose(zero, rotation);
-    for (std::size_t axis = 0; axis < D; ++axis) {
+    for (std::size_t axis = 0; axis < count; ++axis) {
       Vec<D> along{}, turned{};
       along[axis] = 1;
       pose.turn(along.data(), turned.data());

@@ -411,7 +411,7 @@ class Terrain {
   static double lowest_along(const Part& part, const Vec3& way) {
     const ShapeView<3>& shape = part.element.shape;
     if (!is_curved(shape)) return extent_along(part.element, way).lower;
-    return dot(solid::vector_at(shape.record, 0) + support_of<3>(shape.kind)(shape.record, -way), way);
+    return dot(solid::vector_at(shape.record, 0) + farthest_of<3>(shape, -way), way);
   }
 
   // Of the triangles that a part overlaps, so many are looked at for the steepest.

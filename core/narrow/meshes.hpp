@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "narrow/half_spaces.hpp"
 #include "narrow/height_field.hpp"
 #include "narrow/narrow_3d.hpp"
 #include "narrow/polytopes.hpp"
@@ -896,6 +897,65 @@ void walk_overlapping(const MeshSide& a, const MeshSide& b, const RelativePose& 
   }
 }
 
+// Calls visit(face) for the faces of a mesh whose boxes reach down to a height of at most `limit` above a half space,
+// lowest boxes of a block first; of a compound with a half space, for all. `visit` returns the new limit; NaN stops the
+// walk.
+template <class Visit>
+void walk_down(const MeshSide& mesh, const ShapeView<3>& unbounded, double limit, const Visit& visit) {
+  if (!is_half_space(unbounded)) {
+    for (std::size_t face = 0; face < mesh.tree().face_count(); ++face)
+      if (const double next = visit(static_cast<std::int32_t>(face)); next != next) return;
+    return;
+  }
+  const HalfSpace<3> below(unbounded);
+  const MeshUnits& units = mesh.units();
+  const double unit = power_of_two(units.exponent);
+  Vec<3> along, middle;
+  double size = units.size;
+  for (std::size_t i = 0; i < 3; ++i) {
+    along[i] = below.along(mesh.axis(i).data());
+    middle[i] = mesh.origin(i);
+    for (std::size_t j = 0; j < 3; ++j) middle[i] += mesh.axis(j)[i] * units.middle[j];
+    size += std::abs(mesh.origin(i)) + std::abs(below.at[i]);
+  }
+  const double height = below.height(middle.data()) - 1e-13 * size;  // hundreds of rounding errors
+  struct Entry {
+    std::uint32_t first;  // as in MeshBlock
+    double height;        // or less
+  };
+  constexpr std::size_t kBoxes = MeshBlock::kBoxes;
+  std::array<Entry, (kBoxes - 1) * MeshTree::kMostLevels + kBoxes> stack;
+  std::size_t count = 0;
+  stack[count++] = {0, -std::numeric_limits<double>::infinity()};
+  while (count > 0) {
+    const Entry entry = stack[--count];
+    if (!(entry.height <= limit)) continue;
+    if ((entry.first & MeshBlock::kFace) != 0) {
+      limit = visit(static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace));
+      if (limit != limit) return;
+      continue;
+    }
+    const MeshBlock& block = mesh.blocks()[entry.first];
+    const std::size_t begin = count;
+    for (std::size_t lane = 0; lane < block.count; ++lane) {
+      double low = 0;
+      for (std::size_t i = 0; i < 3; ++i)
+        low += along[i] * static_cast<double>(block.centre[i][lane]) -
+               std::abs(along[i]) * static_cast<double>(block.half[i][lane]);
+      const Entry one{block.first[lane], height + unit * low};
+      if (!(one.height <= limit)) continue;
+      std::size_t place = count++;
+      for (; place > begin && stack[place - 1].height <= one.height; --place) stack[place] = stack[place - 1];
+      stack[place] = one;
+    }
+    assert(count + kBoxes <= stack.size());
+  }
+}
+
+// Whether one of two shapes is a mesh and the other a half space, or has one as a part.
+inline bool is_mesh_above(const MeshSide& a, const MeshSide& b) {
+  return a.is_mesh() != b.is_mesh() && is_unbounded((a.is_mesh() ? b : a).alone().shape);
+}
 // The elements that are nearest to each other or deepest in each other; of several, the first visited.
 struct NearestElements {
   double distance = std::numeric_limits<double>::infinity();
@@ -937,6 +997,13 @@ inline TriangleCorners corners_of(const std::array<double, 9>& numbers) {
 // Precondition: the first is a mesh.
 template <class Visit>
 void visit_overlapping_faces(const MeshSide& a, const MeshSide& b, const Visit& visit) {
+  if (is_mesh_above(a, b)) {
+    walk_down(a, b.alone().shape, 0.0, [&](std::int32_t face) {
+      std::array<double, 9> corners;
+      return overlaps(a.element(face, corners), b.alone()) && visit(face, std::int32_t{0}) ? kEnough : 0.0;
+    });
+    return;
+  }
   const RelativePose view(a, b);
   const bool are_meshes = b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
@@ -1058,7 +1125,7 @@ inline solid::Projection extent_along(const Element& element, const Vec<3>& way)
   }
   Projection found{detail::kNone, -detail::kNone};
   for_each_simple<3>(element.shape, [&](const ShapeView<3>& part) {
-    if (traits_of(part.kind).core == CoreForm::kCurved) {
+    if (!has_corners(traits_of(part.kind).core)) {
       found = {-detail::kNone, detail::kNone};
       return false;
     }
@@ -1083,6 +1150,17 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
     return best;
   }
   double limit = within;
+  if (is_mesh_above(a, b)) {
+    walk_down(a.is_mesh() ? a : b, (a.is_mesh() ? b : a).alone().shape, within, [&](std::int32_t face) {
+      std::array<double, 9> corners;
+      NearestElements one{0, {}, a.is_mesh() ? face : 0, a.is_mesh() ? 0 : face};
+      one.distance = signed_distance(a.element(one.first, corners), b.element(one.second, corners), &one.normal);
+      if (one.distance < best.distance && one.distance <= within) best = one;
+      if (best.distance <= enough) return detail::kEnough;
+      return limit = std::min(best.distance, within);
+    });
+    return best;
+  }
   const RelativePose view(a, b);
   const bool are_meshes = a.is_mesh() && b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
@@ -1255,6 +1333,21 @@ double first_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Re
 inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
   if (a.is_field() || b.is_field()) return height_fields::impact_time(a, motion, b, normal);
   if (!a.is_mesh() && !b.is_mesh()) return impact_time(a.alone(), motion, b.alone(), normal);
+  if (is_mesh_above(a, b)) {
+    const double speed = std::sqrt(solid::squared(motion));
+    double first = detail::kNone;
+    walk_down(a.is_mesh() ? a : b, (a.is_mesh() ? b : a).alone().shape, speed, [&](std::int32_t face) {
+      std::array<double, 9> corners;
+      Vec<3> way;
+      const double time = impact_time(a.element(face, corners), motion, b.element(face, corners), &way);
+      if (time < first) {
+        first = time;
+        *normal = way;
+      }
+      return first < detail::kNone ? first * speed : speed;
+    });
+    return first;
+  }
   RelativePose view(a, b);
   return detail::first_time(a, motion, b, view, 1, normal, [&](std::int32_t face_a, std::int32_t face_b, Vec<3>* way) {
     std::array<double, 9> corners_a, corners_b;

@@ -11,6 +11,7 @@
 
 #include "narrow/compounds.hpp"
 #include "narrow/disc_rays.hpp"
+#include "narrow/half_spaces.hpp"
 #include "narrow/shape_queries.hpp"
 #include "narrow/support.hpp"
 #include "shapes/shape.hpp"
@@ -64,7 +65,7 @@ struct Edge {
 // own.
 class RoundedShape {
  public:
-  // Any core but `kNone` and `kCurved`.
+  // Any core that has corners.
   explicit RoundedShape(const ShapeView<2>& shape) {
     const double* record = shape.record.data();
     switch (traits_of(shape.kind).core) {
@@ -81,6 +82,7 @@ class RoundedShape {
       case CoreForm::kSegment:
       case CoreForm::kPolygon:
       case CoreForm::kNone:
+      case CoreForm::kHalfSpace:
       case CoreForm::kCurved: view_ = {record, shape.record.size() / 2, radius_of(shape)};
     }
   }
@@ -1084,6 +1086,8 @@ struct Simple {
     if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a, b);
     if (is_any_box(a) && is_any_box(b)) return oriented_boxes_overlap(OrientedBox2d(a), OrientedBox2d(b));
     if (is_straight(a) && is_straight(b)) return straights_overlap(Straight(a), Straight(b));
+    if (is_half_space(a) || is_half_space(b))
+      return is_turned(a, b) ? half_spaces::overlap(b, a) : half_spaces::overlap(a, b);
     if (is_any_curved(a, b)) return is_turned(a, b) ? overlap_of_curved(b, a) : overlap_of_curved(a, b);
     if (is_disc(a) || is_disc(b)) {
       const Disc disc(is_disc(a) ? a : b);
@@ -1105,6 +1109,8 @@ struct Simple {
       gap.distance = disc_distance(Disc(a), Disc(b), &gap.normal);
     } else if (is_turned(a, b)) {
       gap = turned(Simple::gap(b, a));
+    } else if (is_half_space(b)) {
+      gap = half_spaces::gap(a, b);
     } else if (is_any_curved(a, b)) {
       gap = gap_of_curved(a, b);
     } else if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) {
@@ -1122,6 +1128,7 @@ struct Simple {
   static Contact<2> contact(const ShapeView<2>& a, const ShapeView<2>& b) {
     if (is_disc(a) && is_disc(b)) return disc_contact(Disc(a), Disc(b));
     if (is_turned(a, b)) return turned(contact(b, a));
+    if (is_half_space(b)) return half_spaces::contact(a, b);
     if (is_any_curved(a, b)) return contact_of_curved(a, b);
     if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return box_contact(Corners(a), Corners(b));
     if (is_disc(a) && is_any_box(b)) return disc_box_contact(Disc(a), b);
@@ -1132,6 +1139,7 @@ struct Simple {
   // Precondition: they do not overlap.
   static ShapeImpact<2> cast(const ShapeView<2>& a, const Vec<2>& motion, const ShapeView<2>& b) {
     if (is_turned(a, b)) return turned(cast(b, opposite<2>(motion), a));
+    if (is_half_space(b)) return half_spaces::cast(a, motion, b);
     if (is_any_curved(a, b)) return cast_of_curved(a, motion, b);
     ShapeImpact<2> impact;
     if (b.kind == ShapeKind::kBox && (a.kind == ShapeKind::kBox || a.kind == ShapeKind::kPoint)) {

@@ -4,6 +4,7 @@
 // A pair is put into a canonical order first, and the normal is negated if that swapped the shapes.
 #include "narrow/narrow_3d.hpp"
 
+#include "narrow/half_spaces.hpp"
 #include "narrow/shape_queries.hpp"
 #include "narrow/support.hpp"
 
@@ -30,6 +31,7 @@ struct Simple {
     if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return boxes_overlap(a.record, b.record);
     if (is_round(a.kind) && is_round(b.kind)) return rounds_overlap(a, b);
     if (is_turned(a, b)) return overlap(b, a);
+    if (is_half_space(b)) return half_spaces::overlap(a, b);
     if (is_any_curved(a, b)) return polytopes::overlap_of_curved(a, b);
     if (is_round(a.kind) && b.kind == ShapeKind::kBox)
       return squared_distance_to_box(a.record, b.record) <= radius_of(a) * radius_of(a);
@@ -44,6 +46,7 @@ struct Simple {
       return {gap.distance - (radius_of(a) + radius_of(b)), gap.normal};
     }
     if (is_turned(a, b)) return turned(gap(b, a));
+    if (is_half_space(b)) return half_spaces::gap(a, b);
     if (is_any_curved(a, b)) return polytopes::gap_of_curved(a, b);
     if (a.kind == ShapeKind::kBox && b.kind == ShapeKind::kBox) return gap_of_boxes(a.record, b.record);
     if (is_round(a.kind) && b.kind == ShapeKind::kBox) {
@@ -59,6 +62,7 @@ struct Simple {
 
   static Impact cast(const ShapeView<3>& a, const Vec3& motion, const ShapeView<3>& b) {
     if (is_turned(a, b)) return turned(cast(b, -motion, a));
+    if (is_half_space(b)) return half_spaces::cast(a, motion, b);
     if (is_any_curved(a, b)) return polytopes::cast_of_curved(a, motion, b);
     if (b.kind == ShapeKind::kBox) {
       if (a.kind == ShapeKind::kBox) return cast_box(a.record, motion, b.record);
@@ -71,6 +75,7 @@ struct Simple {
 
   static Contact<3> contact(const ShapeView<3>& a, const ShapeView<3>& b) {
     if (is_turned(a, b) && !are_concentric(a, b)) return turned(contact(b, a));
+    if (is_half_space(b)) return half_spaces::contact(a, b);
     if (is_any_curved(a, b)) return polytopes::contact_of_curved(a, b);
     const Gap gap = Simple::gap(a, b);
     Contact<3> contact;

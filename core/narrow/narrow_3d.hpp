@@ -210,7 +210,7 @@ auto with_triangle(const std::array<Vec3, 3>& corners, const Vec3& origin, Visit
   return with_segment(corners[longest], corners[(longest + 1) % 3], origin, 0.0, visit);
 }
 
-// Calls `visit(core, radius)`. Precondition: the core is neither `kNone` nor `kCurved`.
+// Calls `visit(core, radius)`. Precondition: the core has corners.
 template <class Visit>
 auto with_core(const ShapeView<3>& shape, const Vec3& origin, Visit&& visit) {
   const auto& r = shape.record;
@@ -228,6 +228,7 @@ auto with_core(const ShapeView<3>& shape, const Vec3& origin, Visit&& visit) {
     case CoreForm::kPoint:
     case CoreForm::kPolygon:  // in the plane only
     case CoreForm::kNone:
+    case CoreForm::kHalfSpace:
     case CoreForm::kCurved: break;
   }
   return visit(PointCore{vector_at(r, 0) - origin}, radius_of(shape));

@@ -38,7 +38,7 @@ class Core {
 
   double radius = 0;
 
-  // A hull, or a shape whose core is neither `kNone` nor `kCurved`.
+  // A hull, or a shape whose core has corners.
   Core(const Element& element, const Frame& frame) {
     const auto& r = element.shape.record;
     if (element.polytope != nullptr) {
@@ -56,6 +56,7 @@ class Core {
       case CoreForm::kPoint:
       case CoreForm::kPolygon:  // in the plane only
       case CoreForm::kNone:
+      case CoreForm::kHalfSpace:
       case CoreForm::kCurved: own_[count_++] = frame.place(r, 0); break;
       case CoreForm::kSegment: {
         const Vec3 edge = solid::vector_at(r, 3) - solid::vector_at(r, 0);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "narrow/convex_pairs.hpp"
+#include "narrow/half_spaces.hpp"
 #include "narrow/narrow_3d.hpp"
 #include "narrow/polytope_core.hpp"
 #include "narrow/support.hpp"
@@ -268,12 +269,70 @@ inline bool leads(const Element& a, const Element& b) {
   return !b.polytope->precedes(*a.polytope);
 }
 
+// A hull above a half space, as the queries take two cores.
+struct AboveBoundary {
+  struct Boundary {
+    Vec3 at, normal;
+    double radius = 0;
+  };
+  Core first;
+  Boundary second;
+
+  double radii() const { return 0; }
+};
+
+inline double height_of(const AboveBoundary& pair) {
+  return pair.first.extent(pair.second.normal).lower - dot(pair.second.at, pair.second.normal);
+}
+inline bool overlap(const AboveBoundary& pair) { return height_of(pair) <= 0; }
+inline CoreGap gap_of(const AboveBoundary& pair) {
+  const Vec3& up = pair.second.normal;
+  CoreGap gap{height_of(pair), -up, true, {}, {}};
+  double lowest = kInfinity;
+  for (std::size_t k = 0; k < pair.first.corner_count(); ++k) {
+    const Vec3 corner = pair.first.corner(k);
+    if (const double height = dot(corner, up); height < lowest) {
+      lowest = height;
+      gap.on_first = corner;
+    }
+  }
+  gap.on_second = gap.on_first - up * gap.distance;
+  return gap;
+}
+// Corners of the lowest face, midway between the surfaces; the nearest to its middle first.
+inline Contact<3> contact_of(const AboveBoundary& pair, const CoreGap& gap, const Frame& frame) {
+  Contact<3> found;
+  found.normal = gap.normal;
+  found.depth = gap.distance < 0 ? -gap.distance * frame.back : 0;
+  const Across across(gap.normal);
+  Outline places = outline_of(pair.first, gap.normal, across);
+  const Vec3 level = gap.normal * (dot(pair.second.at, gap.normal) - gap.distance / 2);
+  const Place middle = meeting_place(places, {}, places);
+  for (Place& place : places) place = {place[0] - middle[0], place[1] - middle[1]};
+  keep_four(places);
+  for (const Place& place : places)
+    found.points[found.count++] =
+        (across.point({place[0] + middle[0], place[1] + middle[1]}) + level) * frame.back + frame.origin;
+  return found;
+}
+inline double first_touch(const AboveBoundary& pair, const Vec3& motion, double limit, Vec3& normal) {
+  const double height = height_of(pair), speed = -dot(motion, pair.second.normal);
+  normal = -pair.second.normal;
+  if (height <= 0) return 0;
+  const double time = speed > 0 ? height / speed : kInfinity;
+  return time <= 1 && time < limit ? time : kInfinity;
+}
+
 // Calls visit(cores, frame) for the leading hull and each part of the other, until it returns false.
 template <class Visit>
 void for_each_cores(const Element& hull, const Element& other, const Visit& visit) {
   const Frame frame(hull);
   const Core first(hull, frame);
   for_each_simple<3>(other.shape, [&](const ShapeView<3>& part) {
+    if (is_half_space(part)) {
+      const HalfSpace<3> below(part);
+      return visit(AboveBoundary{first, {(below.at - frame.origin) * frame.to, below.normal}}, frame);
+    }
     if (is_curved(part)) {
       const auto whole = ElementSupport(hull, frame).core(), round = ElementSupport({part, nullptr}, frame).core();
       return visit(CurvedCores{whole, round}, frame);

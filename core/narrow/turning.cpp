@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "narrow/compounds.hpp"
+#include "narrow/half_spaces.hpp"
 #include "narrow/shape_queries.hpp"
 #include "narrow/support.hpp"
 
@@ -92,7 +93,8 @@ void for_each_corner(const ShapeView<D>& placed, const Polytope* polytope, bool 
     });
   };
   switch (traits_of(placed.kind).core) {
-    case CoreForm::kPoint: visit(vector_at(0)); return;
+    case CoreForm::kPoint:
+    case CoreForm::kHalfSpace: visit(vector_at(0)); return;  // of a half space, a point of its boundary
     case CoreForm::kSegment:
     case CoreForm::kTriangle:
       for (std::size_t k = 0; k < traits_of(placed.kind).points; ++k) visit(vector_at(k * D));
@@ -178,6 +180,7 @@ class PlacedPart {
     };
     switch (traits_of(kind_).core) {
       case CoreForm::kPoint: return seen(0);
+      case CoreForm::kHalfSpace: return seen(0);  // along its normal, which alone is asked for
       case CoreForm::kSegment:
       case CoreForm::kTriangle:
       case CoreForm::kPolygon: {
@@ -305,7 +308,7 @@ class Advancement {
                   double angle) const {
     Part<D> part{local, shape.polytope, angle > 0, angle > 0 && local.kind == ShapeKind::kBox, 0, 0, 0};
     const CoreForm core = traits_of(local.kind).core;
-    if (core != CoreForm::kNone && core != CoreForm::kCurved) part.radius = radius_of(local);
+    if (has_corners(core)) part.radius = radius_of(local);
     Pose<D> pose = path.at(0);
     pose.position = {};
     PlacedPart<D> placed;
@@ -323,6 +326,7 @@ class Advancement {
   double first_touch(const Part<D>& a, const Part<D>& b, double from, double until, Vec<D>& normal) {
     first_part_ = &a;
     second_part_ = &b;
+    if (is_half_space(a.local) || is_half_space(b.local)) return first_touch_along_normal(from, until, normal);
     double near = touching_below(scale_), time = from, last_time = from;
     int uncertain = 0;
     second_.place(b, second_path_.at(from));
@@ -356,6 +360,32 @@ class Advancement {
       }
       if (!(free < rest)) return kNever;
       last_time = time;
+      time = std::max(time + free, std::nextafter(time, 2.0));
+    }
+  }
+
+  // Of a part and a half space: the direction is always its normal, with which it turns.
+  double first_touch_along_normal(double from, double until, Vec<D>& normal) {
+    const bool is_first = is_half_space(first_part_->local), are_both = is_first && is_half_space(second_part_->local);
+    const bool turns = (is_first ? first_part_ : second_part_)->turns;
+    double near = touching_below(scale_), time = from;
+    for (int step = 0;; ++step) {
+      if (step == kManySteps) near = std::max(near, kBillionth * scale_);
+      place_ = sum_of<D>(pair_.place, pair_.motion, time);
+      first_.place(*first_part_, first_path_.at(time));
+      second_.place(*second_part_, second_path_.at(time));
+      const double distance = distance_of(first_, second_, &normal), rest = until - time;
+      const Heading heading = heading_along(normal, target_ + near / 2);
+      if (distance <= target_ + near || !(heading.gap > 0) || step == kMostSteps) return time;
+      double free = 0;
+      if (are_both) {
+        // They no longer look at each other exactly once one of them turns, but about its normal.
+        if (length_of<D>(heading.first_tilt) > 0 || length_of<D>(heading.second_tilt) > 0) return time;
+        free = heading.speed > 0 ? heading.gap / heading.speed : kNever;
+      } else {
+        free = turns ? safe_step_along_normal(heading, is_first, rest) : safe_step(heading, rest);
+      }
+      if (!(free < rest)) return kNever;
       time = std::max(time + free, std::nextafter(time, 2.0));
     }
   }
@@ -431,6 +461,31 @@ class Advancement {
     return std::max(free, bent_step(heading, bend, rest));
   }
 
+  // The same along the normal of a half space, the first or the second, that turns.
+  double safe_step_along_normal(const Heading& heading, bool is_first, double rest) const {
+    const Part<D>& other = is_first ? *second_part_ : *first_part_;
+    const TurnVector<D>& turn = is_first ? pair_.first.turn : pair_.second.turn;
+    const double angle = is_first ? first_angle_ : second_angle_, other_angle = is_first ? second_angle_ : first_angle_,
+                 other_speed = other_angle * other.off_axis;
+    const Vec<D> turning = opposite<D>(tilt_of<D>(heading.way, turn));
+    const double apart = length_of<D>(place_) + speed_ * rest, speed = length_of<D>(turning);
+    const double fastest = speed_ + speed * (apart + other.farthest) + other_speed;
+    if (!(fastest * rest >= heading.gap)) return kNever;
+    const double bend =
+        speed * (angle * (apart + other.farthest) + 2 * (speed_ + other_speed)) + other_angle * other_speed;
+    return std::max(heading.gap / fastest, bent_step(turned_heading(heading, turning), bend, rest));
+  }
+
+  // What closes the gap along a direction that turns.
+  Heading turned_heading(const Heading& heading, const Vec<D>& turning) const {
+    Heading other = heading;
+    other.turning = turning;
+    other.first_tilt = sum_of<D>(heading.first_tilt, turning, 1.0);
+    other.second_tilt = sum_of<D>(heading.second_tilt, turning, 1.0);
+    other.speed = heading.speed + product<D>(turning, place_);
+    return other;
+  }
+
   // The same along a direction that turns: with either shape, as that of a face does; or as it has turned since the
   // last step, in the time `since`, as that between two edges or corners does.
   double safe_step_of_turning(const Heading& heading, const Vec<D>& last, double since, double rest) const {
@@ -439,12 +494,7 @@ class Advancement {
                  first_bend = first_angle_ * first_speed, second_bend = second_angle_ * second_speed;
     const double apart = length_of<D>(place_) + speed_ * rest;
     const auto along = [&](const Vec<D>& turning, double bend) {
-      Heading other = heading;
-      other.turning = turning;
-      other.first_tilt = sum_of<D>(heading.first_tilt, turning, 1.0);
-      other.second_tilt = sum_of<D>(heading.second_tilt, turning, 1.0);
-      other.speed = heading.speed + product<D>(turning, place_);
-      return bent_step(other, bend, rest);
+      return bent_step(turned_heading(heading, turning), bend, rest);
     };
     double free = 0;
     // Of the shape with which it turns, all heights stay.
@@ -525,12 +575,13 @@ double impact_time(const TurningPair<D>& pair, double target, Vec<D>* normal) {
 
 }  // namespace turning
 
+// The same, but of a half space as far as the point of its boundary.
 template <std::size_t D>
-double reach_of(const ShapeView<D>& local) {
+double bounded_reach_of(const ShapeView<D>& local) {
   double reach = 0;
   for_each_simple<D>(local, [&](const ShapeView<D>& part) {
     const CoreForm core = traits_of(part.kind).core;
-    const double radius = core == CoreForm::kNone || core == CoreForm::kCurved ? 0.0 : radius_of(part);
+    const double radius = has_corners(core) ? radius_of(part) : 0.0;
     const auto add = [&](const Vec<D>& corner) { reach = std::max(reach, turning::length_of<D>(corner) + radius); };
     if (part.kind == ShapeKind::kBox) {  // its middle turns, its corners do not
       Vec<D> middle, half;
@@ -543,6 +594,10 @@ double reach_of(const ShapeView<D>& local) {
     return true;
   });
   return reach;
+}
+template <std::size_t D>
+double reach_of(const ShapeView<D>& local) {
+  return is_unbounded(local) ? turning::kNever : bounded_reach_of(local);
 }
 template double reach_of(const ShapeView<2>& local);
 template double reach_of(const ShapeView<3>& local);
@@ -563,6 +618,12 @@ template bool is_moved_by_turning(const ShapeView<3>& local);
 template <std::size_t D>
 bool find_near_motion(const TurningPair<D>& pair, double target, NearMotion<D>& near) {
   using namespace turning;
+  if (is_unbounded(pair.first.local) || is_unbounded(pair.second.local)) {
+    near = {pair, 0, 1,
+            bounded_reach_of(pair.first.local) + bounded_reach_of(pair.second.local) + target +
+                length_of<D>(pair.place) + length_of<D>(pair.motion)};
+    return true;
+  }
   near.scale = reach_of(pair.first.local) + reach_of(pair.second.local) + target;
   const double far = length_of<D>(pair.place) + length_of<D>(pair.motion);
   const double reach = near.scale * (1 + 0x1p-40) + 0x1p-46 * far, squared = product<D>(pair.motion, pair.motion);

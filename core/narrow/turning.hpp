@@ -52,7 +52,7 @@ Rotation<D> turned_by(const Rotation<D>& rotation, const TurnVector<D>& turn, do
 inline constexpr double kMostFullTurns = 10000;
 
 // The greatest distance of any point of a shape from the position of its body, however that is turned; of a hull or a
-// mesh, of the box around it in its own frame.
+// mesh, of the box around it in its own frame. Infinite with a half space.
 template <std::size_t D>
 double reach_of(const ShapeView<D>& local);
 
@@ -149,7 +149,7 @@ double impact_time_within(const TurningPair<3>& pair, double target, double scal
                           Vec<3>* normal);
 
 // The same motion between two shares of it, where the balls around the shapes are at most `target` apart; nothing where
-// they never are.
+// they never are. With a half space, all of it, and the size is that of all coordinates.
 template <std::size_t D>
 struct NearMotion {
   TurningPair<D> pair;

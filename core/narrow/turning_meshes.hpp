@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "narrow/geometries.hpp"
@@ -42,10 +43,10 @@ class TurningSide {
       return 2 * static_cast<double>(local_.field().cell_rows()) * static_cast<double>(local_.field().cell_columns());
     return local_.is_mesh() ? static_cast<double>(local_.tree().face_count()) : 1.0;
   }
-  // No point is faster.
-  double fastest() const {
+  // No point is faster; of a half space, none at a distance.
+  double fastest(double distance) const {
     const TurnVector<3>& turn = shape_.turn;
-    return std::sqrt(solid::squared(turn)) * reach_of(shape_.local);
+    return std::sqrt(solid::squared(turn)) * std::min(reach_of(shape_.local), distance);
   }
 
  private:
@@ -89,7 +90,8 @@ inline double impact_time(const TurningPair<3>& pair, const Geometry& geometry, 
   if (!find_near_motion(pair, target, near)) return kNone;
   TurningSide first(near.pair.first, geometry, near.pair.place, near.pair.motion),
       second(near.pair.second, other_geometry, {}, {});
-  const double fastest = std::sqrt(solid::squared(near.pair.motion)) + first.fastest() + second.fastest();
+  const double fastest =
+      std::sqrt(solid::squared(near.pair.motion)) + first.fastest(near.scale) + second.fastest(near.scale);
   const double touching = touching_below(near.scale);
   constexpr double kLongest = 0x1p-3, kShortest = 0x1p-8;
   const double stretch =
@@ -97,8 +99,10 @@ inline double impact_time(const TurningPair<3>& pair, const Geometry& geometry, 
   double time = 0;
   for (;;) {
     const MeshSide a = first.at(time), b = second.at(time);
-    const RelativePose view(a, b);
-    double apart = view.apart(a.blocks()->box(0), *b.blocks(), false)[0];
+    const bool is_above = is_mesh_above(a, b);
+    std::optional<RelativePose> view;
+    if (!is_above) view.emplace(a, b);
+    double apart = is_above ? -kNone : view->apart(a.blocks()->box(0), *b.blocks(), false)[0];
     if (apart < target + stretch) {
       const NearestElements nearest = nearest_elements(a, b, target + touching + fastest * (1 - time));
       if (nearest.distance <= target + touching) {
@@ -131,6 +135,10 @@ inline double impact_time(const TurningPair<3>& pair, const Geometry& geometry, 
       }
     };
     std::array<double, 15> numbers, other_numbers;
+    const auto follow_faces = [&](std::int32_t face, std::int32_t other_face) {
+      follow(first.local(face, nullptr, numbers), second.local(other_face, nullptr, other_numbers));
+      return found < kNone ? target + touching + fastest * (found - time) : reach;
+    };
     if (has_field) {
       const bool is_second = b.is_field();
       height_fields::visit_near(is_second ? b : a, is_second ? a : b, reach,
@@ -138,14 +146,14 @@ inline double impact_time(const TurningPair<3>& pair, const Geometry& geometry, 
                                   follow(first.local(face, is_second ? of_other : of_field, numbers),
                                          second.local(face, is_second ? of_field : of_other, other_numbers));
                                 });
+    } else if (is_above) {
+      walk_down(a.is_mesh() ? a : b, (a.is_mesh() ? b : a).alone().shape, reach,
+                [&](std::int32_t face) { return follow_faces(face, face); });
     } else {
       walk_meshes(
           a, b, reach,
-          [&](const MeshBox& box, const MeshBlock& block, bool of_first) { return view.apart(box, block, of_first); },
-          [&](std::int32_t face, std::int32_t other_face) {
-            follow(first.local(face, nullptr, numbers), second.local(other_face, nullptr, other_numbers));
-            return found < kNone ? target + touching + fastest * (found - time) : reach;
-          });
+          [&](const MeshBox& box, const MeshBlock& block, bool of_first) { return view->apart(box, block, of_first); },
+          follow_faces);
     }
     if (found < kNone) return near.begin + near.length * found;
     if (until >= 1) return kNone;

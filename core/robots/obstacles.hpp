@@ -48,6 +48,8 @@ struct Surrounding {
       set_frame(r + 6);
       std::copy_n(r, 3, centre.begin());
       std::copy_n(r + 3, 3, half.begin());
+    } else if (is_unbounded(shape)) {  // all of space: its distance is a lower bound as quickly as anything
+      half.fill(std::numeric_limits<double>::infinity());
     } else if (is_kept_elsewhere(shape.kind)) {
       set_frame(r + 4);
       for (std::size_t i = 0; i < 3; ++i) {
@@ -114,6 +116,11 @@ struct Piece {
   bool has_geometry() const { return geometry.is_known(); }
   // Whether it is no mesh and no height field.
   bool is_element() const { return geometry.tree == nullptr && geometry.field == nullptr; }
+  // Of its box along an axis; where that has only one end, this end, and without any, 0.
+  double middle(std::size_t k) const {
+    const bool has_lower = std::isfinite(box[k]), has_upper = std::isfinite(box[3 + k]);
+    return has_lower && has_upper ? box[k] / 2 + box[3 + k] / 2 : has_lower ? box[k] : has_upper ? box[3 + k] : 0;
+  }
   // The vertices are those of a hull or a mesh.
   void set_box(const VertexTree* vertices) {
     ShapeBounds<3> bounds;
@@ -331,7 +338,7 @@ class Obstacles {
     std::vector<double> middles(pieces_.size());
     for (std::size_t k = 0; k < 3; ++k) {
       std::transform(pieces_.begin(), pieces_.end(), middles.begin(),
-                     [k](const Piece& piece) { return piece.box[k] / 2 + piece.box[3 + k] / 2; });
+                     [k](const Piece& piece) { return piece.middle(k); });
       const auto half = middles.begin() + static_cast<std::ptrdiff_t>(middles.size() / 2);
       std::nth_element(middles.begin(), half, middles.end());
       middle_[k] = *half;
@@ -364,16 +371,14 @@ class Obstacles {
 
   // Puts half of the pieces before the others, along the axis along which their middles are spread most.
   std::uint32_t divide(std::span<std::uint32_t> pieces) const {
-    const auto twice = [&](std::uint32_t place, std::size_t k) {
-      return pieces_[place].box[k] + pieces_[place].box[3 + k];
-    };
+    const auto middle = [&](std::uint32_t place, std::size_t k) { return pieces_[place].middle(k); };
     std::size_t longest = 0;
     double most = -1;
     for (std::size_t k = 0; k < 3; ++k) {
       double low = std::numeric_limits<double>::infinity(), high = -low;
       for (const std::uint32_t place : pieces) {
-        low = std::min(low, twice(place, k));
-        high = std::max(high, twice(place, k));
+        low = std::min(low, middle(place, k));
+        high = std::max(high, middle(place, k));
       }
       if (high - low > most) {
         most = high - low;
@@ -383,7 +388,7 @@ class Obstacles {
     const std::size_t half = pieces.size() / 2;
     std::nth_element(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(half), pieces.end(),
                      [&](std::uint32_t a, std::uint32_t b) {
-                       const double x = twice(a, longest), y = twice(b, longest);
+                       const double x = middle(a, longest), y = middle(b, longest);
                        return x != y ? x < y : a < b;
                      });
     return static_cast<std::uint32_t>(half);

@@ -38,6 +38,7 @@ enum class ShapeKind : std::uint8_t {
   kCone,         // in space only: centre of its base [D], apex[D], which differ, radius of the base
   kEllipsoid,    // in space only: centre[D], half[D], axes[D][D]
   kSector,       // in the plane only: centre[D], both ends of its arc [D], counter-clockwise, half a turn at most
+  kHalfSpace,    // a point of its boundary [D], normal[D]: a unit vector outwards
   kHeightField,  // in space only: as kHull
 };
 
@@ -49,8 +50,13 @@ enum class CoreForm : std::uint8_t {
   kTriangle,
   kPolygon,
   kBox,
-  kCurved,  // any convex form: only its support function is known (narrow/support.hpp)
+  kCurved,     // any convex form: only its support function is known (narrow/support.hpp)
+  kHalfSpace,  // without an end: its pairs have forms of their own (narrow/half_spaces.hpp)
 };
+
+constexpr bool has_corners(CoreForm core) {
+  return core != CoreForm::kNone && core != CoreForm::kCurved && core != CoreForm::kHalfSpace;
+}
 
 // The local records of one kind: points, then lengths, then axes. The same row as in shapes/kinds.py.
 struct ShapeTraits {
@@ -61,6 +67,7 @@ struct ShapeTraits {
   std::size_t lengths = 0;         // numbers that must not be negative, whatever the dimension
   bool has_halves = false;         // one more length for each axis of space
   bool has_axes = false;           // one unit vector for each axis of space
+  bool has_normal = false;         // one unit vector
   bool is_open = false;            // any number of points, or of other numbers where it is kept elsewhere
   bool is_kept_elsewhere = false;  // its number comes first, its box last; the core knows only its pose and box
   bool has_parts = false;          // a sequence of other records
@@ -68,7 +75,8 @@ struct ShapeTraits {
   constexpr bool is_in(std::size_t dimension) const { return dimension == 2 ? in_plane : in_space; }
   // How many numbers a local record has; if `is_open`, at least.
   constexpr std::size_t size(std::size_t d) const {
-    return points * d + lengths + (has_halves ? d : 0) + (has_axes ? d * d : 0) + (is_kept_elsewhere ? 1 + 2 * d : 0);
+    return points * d + lengths + (has_halves ? d : 0) + (has_axes ? d * d : 0) + (has_normal ? d : 0) +
+           (is_kept_elsewhere ? 1 + 2 * d : 0);
   }
 };
 
@@ -94,6 +102,7 @@ inline constexpr std::array kShapeTraits{
                 .has_halves = true,
                 .has_axes = true},
     ShapeTraits{.kind = ShapeKind::kSector, .core = CoreForm::kCurved, .in_space = false, .points = 3},
+    ShapeTraits{.kind = ShapeKind::kHalfSpace, .core = CoreForm::kHalfSpace, .has_normal = true},
     ShapeTraits{.kind = ShapeKind::kHeightField, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
 };
 inline constexpr std::size_t kShapeKinds = kShapeTraits.size();
@@ -124,7 +133,7 @@ struct ShapeView {
   std::span<const double> record;
 };
 
-// The radius around the core of a shape whose core is no `kNone` and no `kCurved`.
+// The radius around the core of a shape whose core has corners.
 template <std::size_t D>
 constexpr double radius_of(const ShapeView<D>& shape) {
   const ShapeTraits& traits = traits_of(shape.kind);
@@ -136,7 +145,7 @@ template <std::size_t D>
 double inner_radius(ShapeKind kind, std::span<const double> local) {
   const ShapeTraits& traits = traits_of(kind);
   const std::size_t lengths = traits.lengths + (traits.has_halves ? D : 0);
-  if (lengths == 0 || traits.core == CoreForm::kNone || traits.core == CoreForm::kCurved) return 0;
+  if (lengths == 0 || !has_corners(traits.core)) return 0;
   const auto first = local.begin() + static_cast<std::ptrdiff_t>(traits.points * D);
   return *std::min_element(first, first + static_cast<std::ptrdiff_t>(lengths));
 }
@@ -150,6 +159,18 @@ void for_each_part(std::span<const double> record, Visit&& visit) {
     if (!visit(ShapeView<D>{kind, record.subspan(at + 2, kind == ShapeKind::kBox ? 2 * D : length)})) return;
     at += 2 + length;
   }
+}
+
+// Whether a shape is a half space or has one as a part: what reaches to infinity.
+template <std::size_t D>
+bool is_unbounded(const ShapeView<D>& shape) {
+  if (shape.kind != ShapeKind::kCompound) return shape.kind == ShapeKind::kHalfSpace;
+  bool found = false;
+  for_each_part<D>(shape.record, [&](const ShapeView<D>& part) {
+    found = part.kind == ShapeKind::kHalfSpace;
+    return !found;
+  });
+  return found;
 }
 
 // Where two shapes that overlap touch.
@@ -357,6 +378,10 @@ ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<
         kind = ShapeKind::kBox;
       }
       break;
+    case ShapeKind::kHalfSpace:
+      pose.place(from, to);
+      pose.turn(from + D, to + D);
+      break;
     case ShapeKind::kCompound:
       for (std::size_t at = 0; at < local.size();) {
         const auto length = static_cast<std::size_t>(from[at + 1]);
@@ -400,6 +425,7 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
     case ShapeKind::kCone: shift(D); [[fallthrough]];
     case ShapeKind::kBall:
     case ShapeKind::kEllipsoid:
+    case ShapeKind::kHalfSpace:
     case ShapeKind::kOrientedBox: shift(0); return;
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
@@ -447,7 +473,7 @@ inline bool is_on_arc(const double* p, const Vec<2>& way) {
   return is_between && (way[0] * begin[0] + way[1] * begin[1] > 0 || way[0] * end[0] + way[1] * end[1] > 0);
 }
 
-// The bounding box of a shape; closed.
+// The bounding box of a shape; closed. Infinite on the sides on which a half space has no end.
 template <std::size_t D, bool HasSpare = true>
 struct ShapeBounds {
   static constexpr double kSpare = HasSpare ? 0x1p-50 : 0.0;
@@ -532,6 +558,16 @@ void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds, con
           }
       }
       return;
+    case ShapeKind::kHalfSpace: {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      const auto across = std::count_if(p + D, p + 2 * D, [](double x) { return x != 0; });  // axes that meet it
+      for (std::size_t k = 0; k < D; ++k) {
+        const double normal = across == 1 ? p[D + k] : 0;
+        bounds.lower[k] = normal < 0 ? std::min(bounds.lower[k], bounds.below(p[k], 0)) : -kInfinity;
+        bounds.upper[k] = normal > 0 ? std::max(bounds.upper[k], bounds.above(p[k], 0)) : kInfinity;
+      }
+      return;
+    }
     case ShapeKind::kCompound:
       for_each_part<D>(shape.record, [&](const ShapeView<D>& part) {
         add_bounds<D, HasSpare>(part, bounds);

@@ -370,6 +370,7 @@ class HardPairs {
         r.resize(1 + (3 + D) * D);
         break;
       }
+      case CoreForm::kHalfSpace:
       case CoreForm::kCurved: break;
     }
     if (traits_of(kind).lengths > 0) r.push_back(extent());

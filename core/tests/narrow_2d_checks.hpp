@@ -51,6 +51,7 @@ class Shapes {
         break;
       case CoreForm::kPolygon: add_polygon(r); break;
       case CoreForm::kNone:
+      case CoreForm::kHalfSpace:
       case CoreForm::kCurved: add_parts(r);
     }
     if (traits.lengths > 0) r.push_back(size());

@@ -11,10 +11,10 @@
 
 namespace broadphase::tests {
 
-// A core of corners: neither several parts, nor kept elsewhere, nor curved.
+// A core of corners: neither several parts, nor kept elsewhere, nor curved, nor without an end.
 template <std::size_t D>
 constexpr bool is_simple(const ShapeTraits& row) {
-  return row.is_in(D) && row.core != CoreForm::kNone && row.core != CoreForm::kCurved;
+  return row.is_in(D) && has_corners(row.core);
 }
 
 template <std::size_t D>

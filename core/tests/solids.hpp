@@ -138,6 +138,7 @@ inline Solid random_solid(Random& random, ShapeKind kind, Form form) {
     case CoreForm::kPoint:
     case CoreForm::kPolygon:  // in the plane only
     case CoreForm::kNone:
+    case CoreForm::kHalfSpace:
     case CoreForm::kCurved: break;
   }
   if (traits_of(kind).lengths > 0) solid.record.push_back(extent());

@@ -84,7 +84,7 @@ inline double difference_down(double a, double b) { return -difference_up(-a, -b
 inline void bounce_within(double from, double to, double& position, double& velocity) {
   const double room = to - from;
   if (!(room > 0)) {
-    position = from + room / 2;
+    if (const double middle = from + room / 2; is_finite(middle)) position = middle;  // what has no end stays
     return;
   }
   const bool above = position > to, below = position < from;

@@ -28,11 +28,11 @@ void add_rows_that_left(const double* boxes, const double* kept, const std::uint
   });
 }
 
-// Writes a box that is larger on both sides by a share of its extents and by a length.
+// Writes a box that is larger on both sides by a share of its extents, where these are finite, and by a length.
 template <std::size_t D>
 void enlarge(const double* box, double share, double length, double* to) {
   for (std::size_t axis = 0; axis < D; ++axis) {
-    const double reach = share * (box[D + axis] - box[axis]) + length;
+    const double extent = box[D + axis] - box[axis], reach = (is_finite(extent) ? share * extent : 0.0) + length;
     to[axis] = box[axis] - reach;
     to[D + axis] = box[D + axis] + reach;
   }

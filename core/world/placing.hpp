@@ -119,7 +119,7 @@ class Growth {
   void add_box(const double* before, const double* after) {
     double grown = 0;
     for (std::size_t k = 0; k < D; ++k) {
-      const double below = before[k] - after[k], above = after[D + k] - before[D + k];
+      const double below = beyond(before[k], after[k]), above = beyond(after[D + k], before[D + k]);
       const double worlds = std::max(std::abs(below), std::abs(above)) <= usual_ ? 0.0 : shift_of_worlds(k, -below);
       const double rounding = 0x1p-48 * std::abs(worlds);
       grown = std::max({grown, size_or_all(below + worlds) + rounding, size_or_all(above - worlds) + rounding});
@@ -158,6 +158,8 @@ class Growth {
     for (std::size_t k = 0; k < D; ++k) all = std::max(all, most[k]);
     return all;
   }
+  // By how much one number is above another; 0 if both are infinite.
+  static double beyond(double x, double y) { return x == y ? 0.0 : x - y; }
   // What is no number may be any.
   static double size_or_all(double x) { return x == x ? x : kInfinity; }
   double shift_of_worlds(std::size_t axis, double route) const {

@@ -22,7 +22,7 @@ Bodies that move, and events when they touch
 Shapes
     Circle, Rectangle, ConvexPolygon, Sector in the plane;
     Sphere, Box, Cylinder, Cone, Ellipsoid, ConvexHull, Mesh, HeightField in space;
-    AABB, Point, Segment, Capsule, Triangle, Compound in both; CustomShape for types of your own
+    AABB, Point, Segment, Capsule, Triangle, HalfSpace, Compound in both; CustomShape for types of your own
 Placed shapes, pair by pair
     Shapes, overlaps, overlapping_faces, contacts, distance, raycast, time_of_impact
 Parts in space, broad and narrow phase together
@@ -114,6 +114,7 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         CustomShape as CustomShape,
         Cylinder as Cylinder,
         Ellipsoid as Ellipsoid,
+        HalfSpace as HalfSpace,
         HeightField as HeightField,
         Mesh as Mesh,
         Point as Point,
@@ -142,8 +143,8 @@ _HOMES = {
     "robots": "Articulated Link Obstacles",
     "searches": "count_pairs iter_pairs pairs",
     "shapes": (
-        "AABB Box Capsule Circle Compound Cone ConvexHull ConvexPolygon CustomShape Cylinder Ellipsoid HeightField "
-        "Mesh Point Rectangle Sector Segment Shapes Sphere Triangle"
+        "AABB Box Capsule Circle Compound Cone ConvexHull ConvexPolygon CustomShape Cylinder Ellipsoid HalfSpace "
+        "HeightField Mesh Point Rectangle Sector Segment Shapes Sphere Triangle"
     ),
     "suppression": "iou nms soft_nms",
     "world": "Actor Budget World",

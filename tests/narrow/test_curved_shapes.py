@@ -5,66 +5,12 @@ import pytest
 from scipy.optimize import brentq, minimize
 
 import broadphase as bp
+from reaches import reach
 from shape_cases import Numbers, rotations, shape_of
 
 EXACT = 1e-9  # of the size of the larger shape
 CURVED = ["Cylinder", "Cone", "Ellipsoid"]
 OTHERS = ["Point", "Sphere", "Segment", "Capsule", "Box", "Triangle"]
-
-
-# ---- How far a shape reaches along directions (k, d), from the parameters that it was made of ----
-
-
-def turned(shape, ways):
-    """Directions as the shape sees them before its own rotation."""
-    return ways @ matrix_of(shape.rotation, shape.dim)
-
-
-def matrix_of(rotation, dim):
-    if dim == 2:
-        return np.array([[np.cos(rotation), -np.sin(rotation)], [np.sin(rotation), np.cos(rotation)]])
-    w, x, y, z = np.asarray(rotation) / np.linalg.norm(rotation)
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + 2 * w * cross + 2 * cross @ cross
-
-
-def radial(axis, radius, ways):
-    """How far a disc about an axis reaches."""
-    unit = axis / np.linalg.norm(axis)
-    return radius * np.linalg.norm(np.cross(ways, unit), axis=1)
-
-
-def sector_reach(shape, ways):
-    half = shape.angle / 2
-    ends = shape.radius * np.array([[np.cos(half), -np.sin(half)], [np.cos(half), np.sin(half)]])
-    straight = np.maximum((ways @ ends.T).max(axis=1), 0)
-    is_on_arc = np.abs(np.arctan2(ways[:, 1], ways[:, 0])) <= half
-    return np.where(is_on_arc, shape.radius * np.linalg.norm(ways, axis=1), straight)
-
-
-def corner_reach(corners, radius=0.0):
-    return lambda ways: (ways @ np.asarray(corners).T).max(axis=1) + radius * np.linalg.norm(ways, axis=1)
-
-
-REACHES = {
-    "Cylinder": lambda s, w: np.maximum(w @ s.start, w @ s.end) + radial(s.end - s.start, s.radius, w),
-    "Cone": lambda s, w: np.maximum(w @ s.base + radial(s.apex - s.base, s.radius, w), w @ s.apex),
-    "Ellipsoid": lambda s, w: np.linalg.norm(w * s.radii, axis=1),
-    "Sector": sector_reach,
-    "Point": lambda s, w: np.zeros(len(w)),
-    "Circle": lambda s, w: s.radius * np.linalg.norm(w, axis=1),
-    "Sphere": lambda s, w: s.radius * np.linalg.norm(w, axis=1),
-    "Segment": lambda s, w: corner_reach([s.start, s.end])(w),
-    "Capsule": lambda s, w: corner_reach([s.start, s.end], s.radius)(w),
-    "Box": lambda s, w: np.abs(w * [s.x, s.y, s.z]).sum(axis=1) / 2,
-    "Rectangle": lambda s, w: np.abs(w * [s.width, s.height]).sum(axis=1) / 2,
-    "Triangle": lambda s, w: corner_reach(s.corners)(w),
-    "ConvexPolygon": lambda s, w: corner_reach(s.corners)(w),
-}
-
-
-def reach(shape, ways):
-    return ways @ shape.offset + REACHES[type(shape).__name__](shape, turned(shape, ways))
 
 
 def signed_distance(first, second):

@@ -200,3 +200,59 @@ def test_update_while_other_threads_query_gives_answers_of_before_or_after():
     for thread in threads:
         thread.join()
     assert set(seen) <= {(True, True, False, False, 0, 1), (False, False, True, True, 2, 3)}
+
+
+# ---- Half spaces ----
+
+
+def test_half_spaces_are_obstacles_beside_others():
+    random = np.random.default_rng(8)
+    robot, q = arm(), random.uniform(-3, 3, (300, 6))
+    ground, slope = bp.HalfSpace((0, 0, 1), -0.4), bp.HalfSpace((1, 2, 3), -1.0)
+    boxes = random_obstacles(random, 20)
+    for given in ([ground], [slope], [ground, slope, boxes], [boxes, slope]):
+        scene = bp.Obstacles(given)
+        found = robot.collides(q, scene)
+        assert np.array_equal(found, collides_by_overlaps(robot, q, scene.shapes))
+        gaps, near = robot.clearance(q, scene), robot.clearance(q, scene, max_distance=0.1)
+        free = robot.clearance(q)
+        for row in range(0, 300, 10):
+            parts = robot.placed(q[row])
+            pairs = np.stack(np.meshgrid(np.arange(len(parts)), np.arange(len(scene.shapes))), axis=2).reshape(-1, 2)
+            least = min(free[row], bp.distance(parts, scene.shapes, pairs=pairs).min())
+            assert gaps[row] == pytest.approx(max(least, 0), abs=1e-12)
+        assert np.array_equal(near, np.where(gaps <= 0.1, gaps, np.inf))
+        alone = bp.Articulated(robot.links, pairs=[])
+        assert np.array_equal(alone.collides(q, scene, padding=0.05), alone.clearance(q, scene) <= 0.05)
+
+
+def test_arms_stop_at_half_spaces():
+    cart, floor = rail(), bp.HalfSpace((-1, 0, 0), -3.0)  # from 3 on
+    share = cart.first_contact([0], [10], bp.Obstacles([floor]), tolerance=1e-9)
+    assert share == pytest.approx(0.25, abs=1e-8)
+    random = np.random.default_rng(9)
+    robot = bp.Articulated(arm().links, pairs=[])
+    start, end = random.uniform(-2, 2, (2, 60, 6))
+    scene = bp.Obstacles([bp.HalfSpace((0, 0, 1), -0.2), bp.HalfSpace((1, 0, 1), -0.9)])
+    shares = robot.first_contact(start, end, scene)
+    for row, share in enumerate(shares):
+        times = np.linspace(0, min(share, 1), 50)[:-1]
+        assert (
+            not robot.collides(start[row] + times[:, np.newaxis] * (end[row] - start[row]), scene).any() or share == 0
+        )
+    assert 5 < np.isfinite(shares).sum() < 60
+
+
+def test_half_spaces_belong_on_links_that_never_move():
+    floor = bp.Link("floor", [bp.HalfSpace((0, 0, 1))], position=(0, 0, -1))
+    cart = bp.Link("cart", bp.Sphere(0.5), joint="prismatic", axis=(0, 0, 1))
+    robot = bp.Articulated([floor, cart], neighbors=False)
+    assert robot.collides([[0], [-0.4], [-0.6]]).tolist() == [False, False, True]
+    assert robot.clearance([0]) == 0.5
+    assert robot.first_contact([0], [-1], tolerance=1e-9) == pytest.approx(0.5, abs=1e-8)
+    message = "link 'blade': a HalfSpace, which has no end, needs a link that is fixed to the world"
+    for shape in (bp.HalfSpace((0, 0, 1)), bp.Compound([bp.Sphere(1), bp.HalfSpace((1, 0, 0))])):
+        with pytest.raises(ValueError, match=message):
+            bp.Articulated([floor, cart, bp.Link("blade", shape, "cart")])
+        with pytest.raises(ValueError, match=message):
+            robot.attach("cart", shape, name="blade")

@@ -46,6 +46,8 @@ def test_shapes_are_where_an_independent_calculation_puts_them(dimension, name):
             wanted = [middle, half, (outer @ inner).T]
         elif name == "Ellipsoid":
             wanted = [middle, shape.radii, (outer @ inner).T]
+        elif name == "HalfSpace":
+            wanted = [place(shape.height * shape.normal), outer @ inner @ shape.normal]
         elif name == "Cone":
             wanted = [place(shape.base), place(shape.apex), [shape.radius]]
         elif name == "Sector":

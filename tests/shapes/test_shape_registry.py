@@ -76,7 +76,8 @@ def test_a_type_is_public_and_has_its_documentation(row):
 @each_type
 def test_a_type_has_samples_and_an_oracle_for_the_tests(row):
     assert row.name in shape_cases.ARGUMENTS, f"tests/support/shape_cases.py: ARGUMENTS has no {row.name}"
-    without = row.name in ("Compound", "Mesh", "HeightField") or RECORDS[row.shape_class.kind].is_curved
+    record = RECORDS[row.shape_class.kind]
+    without = row.name in ("Compound", "Mesh", "HeightField") or record.is_curved or record.has_normal
     assert without or row.name in oracles.shapes.OWN_POINTS, f"tests/oracles/shapes.py: OWN_POINTS has no {row.name}"
 
 
@@ -112,6 +113,12 @@ def test_a_picture_is_within_the_box_of_its_shape(row, d):
     corners = np.concatenate([pieces.vertices(form, which).reshape(-1, d) for form, which in pieces.by_form()])
     lower, upper = shapes.boxes[0]
     assert len(corners)
+    if RECORDS[shape.kind].has_normal:  # as much as there is to see
+        picture = pieces.spread(np.stack([np.full(d, -5.0), np.full(d, 5.0)]))
+        corners = np.concatenate([picture.vertices(form, which).reshape(-1, d) for form, which in picture.by_form()])
+        assert max(bp.distance(shape, bp.Point(offset=corner)) for corner in corners) <= 1e-9
+        assert (np.ptp(corners, axis=0).max() > 10) & (np.abs(corners).max() < 50)
+        return
     assert (corners >= lower - 1e-9).all()
     assert (corners <= upper + 1e-9).all()
     assert np.allclose(corners.max(axis=0) - corners.min(axis=0), upper - lower, rtol=0.05, atol=1e-9)

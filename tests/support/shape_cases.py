@@ -113,6 +113,7 @@ ARGUMENTS = {
     "Cone": lambda n: {"base": n.place(), "apex": n.place(), "radius": n.sizes(1)[0], **n.placed()},
     "Ellipsoid": lambda n: {"radii": n.size(), **n.placed()},
     "Sector": lambda n: {"radius": n.sizes(1)[0], "angle": n.angle(), **n.placed()},
+    "HalfSpace": lambda n: {"normal": n.place(), "height": n.sizes(1)[0], **n.placed()},
     "Compound": lambda n: {"parts": n.parts(), **n.placed()},
     "ConvexHull": lambda n: {"points": n.places(8), **n.placed()},
     "Mesh": lambda n: {"vertices": n.places(5), "faces": [[0, 1, 2], [2, 3, 4]], **n.placed()},
@@ -122,20 +123,21 @@ ARGUMENTS = {
 # The kinds of records of hulls of a few points with a radius, which are no compounds and not kept elsewhere.
 CORNERED = {
     d: [kind for kind, row in RECORDS.items()
-        if d in row.dimensions and not (row.has_parts or row.is_kept_elsewhere or row.is_curved)]
+        if d in row.dimensions and not (row.has_parts or row.is_kept_elsewhere or row.is_curved or row.has_normal)]
     for d in (2, 3)
 }  # fmt: skip
 
-# Names of the classes by dimension: of all; of those that the oracle knows, or knows the parts of (height fields
-# have an oracle of their own); of those whose
-# records say everything; of those that are hulls of a few points with a radius; and of these and compounds of them,
-# whose distances are true up to rounding.
+# Names of the classes by dimension: of all; of those that have an end; of those that the oracle knows, or knows the
+# parts of (height fields have an oracle of their own); of those whose records say everything; of those that are hulls of
+# a few points with a radius; and of these and compounds of them, whose distances are true up to rounding.
 CLASSES = {d: [row.name for row in TYPES if d in row.dimensions] for d in (2, 3)}
+BOUNDED = {d: [row.name for row in TYPES if d in row.dimensions and not RECORDS[row.shape_class.kind].has_normal]
+           for d in (2, 3)}  # fmt: skip
 WITH_ORACLE = {
     d: [
         row.name
         for row in TYPES
-        if d in row.dimensions and not RECORDS[row.shape_class.kind].is_curved and row.name != "HeightField"
+        if row.name in BOUNDED[d] and not RECORDS[row.shape_class.kind].is_curved and row.name != "HeightField"
     ]
     for d in (2, 3)
 }

@@ -50,7 +50,8 @@ def check(world, name, *given, **options):
 def mixed_world(d, seed, names=None, **options):
     rng, count = np.random.default_rng([d, seed]), 8
     world = bp.World(dim=d, **options)
-    for name in names or shape_cases.CLASSES[d]:
+    every = shape_cases.BOUNDED if options.get("boundary") == "wrap" else shape_cases.CLASSES
+    for name in names or every[d]:
         kept = name in ("ConvexHull", "Mesh")
         numbers = shape_cases.Numbers(rng, d) if kept else shape_cases.Rows(rng, d, count)
         turns = rng.uniform(0, 6, count) if d == 2 else rng.normal(size=(count, 4))
@@ -77,7 +78,7 @@ def queries_of(rng, d, count):
     ]
 
 
-def queries_of_shapes(rng, d, count):
+def queries_of_shapes(rng, d, count, names=shape_cases.CLASSES):
     """Give names, arguments and options of queries of other forms than boxes and balls, as `queries_of`."""
     shape = () if count is None else (count,)
     places, sizes, ways = (rng.uniform(low, 9, (*shape, d)) for low in (0, 0.1, -9))
@@ -98,7 +99,7 @@ def queries_of_shapes(rng, d, count):
         yield "query_obb", (places, sizes, some), {}
         yield "query_obb", (places.tolist(), 1.5, some), {}
         yield "query_obb", (places, sizes.reshape(-1, d)[0], some), {}
-        for name in shape_cases.CLASSES[d]:
+        for name in names[d]:
             numbers = shape_cases.Numbers(rng, d)
             one = shape_cases.shape_of(name, numbers)
             yield "query_shape", (one, places, some), {}
@@ -230,7 +231,7 @@ def test_periodic_worlds_answer_as_by_the_general_way(d):
                 places = (np.asarray(given[0]).reshape(-1, d) + far).reshape(np.shape(given[0]))
                 assert check(world, name, places, *given[1:], ignore=int(world.rows[1]))
                 world.step(0.01)
-            for name, given, own in queries_of_shapes(rng, d, count):
+            for name, given, own in queries_of_shapes(rng, d, count, shape_cases.BOUNDED):
                 moved = [*given]
                 if name in ("query_obb", "query_shape"):
                     at = 0 if name == "query_obb" else 1
@@ -269,7 +270,7 @@ def test_bodies_far_away_from_a_periodic_world_are_found_at_their_images_in_it(d
             if name == "query_ball":
                 rows = np.unique(getattr(world.query_ball(given[0], 9), "rows", world.query_ball(given[0], 9)))
                 found += np.isin([one.row for one in far], rows).sum()
-        for name, given, own in queries_of_shapes(rng, d, count):
+        for name, given, own in queries_of_shapes(rng, d, count, shape_cases.BOUNDED):
             check(world, name, *given, **own)
         world.step(0.01)
         world.query_points(np.ones((1, d)))

@@ -12,6 +12,7 @@ from broadphase import data, scenes
 from broadphase.demo.meshes import Triangles, knot
 from broadphase.demo.stage import Stage
 from broadphase.errors import unknown_name
+from broadphase.plotting.subject import Subject
 from broadphase.scenes.values import Spread
 from broadphase.testing.draws import Draws
 
@@ -52,7 +53,7 @@ def _of_file(path: str) -> Callable[[int, float, Triangles | None], Stage]:
             for group in plan.groups
         )
         run = replace(plan, groups=groups).start()
-        bounds = run.world.bounds if plan.bounds is not None else bp.boxes.merge(run.world.boxes[run.world.rows])
+        bounds = run.world.bounds if plan.bounds is not None else Subject(run.world).extent()
         return Stage(run.world, bounds, plan.dt, run=run)
 
     return make

@@ -191,7 +191,20 @@ class Stage:
         around = self.world.boxes[rows]
         for at in np.flatnonzero(is_rotated).tolist():
             around[at] = bp.Shapes(shapes[int(rows[at])], np.zeros((1, d))).boxes[0]
+        self._end(rows, around, is_rotated)
         self._sizes[rows, :d] = around[:, 1] - around[:, 0]
         middles = around.mean(axis=1)
         middles[~is_rotated] -= self.world.positions[rows[~is_rotated]]
         self._offsets[rows, :d] = np.where(np.abs(middles) > 1e-6 * self._sizes[rows, :d], middles, 0.0)
+
+    def _end(self, rows: Rows, around: Floats, is_rotated: NDArray[np.bool_]) -> None:
+        """Let the boxes of half spaces, which have no end, end a little outside of the picture."""
+        is_endless = np.isinf(around).any(axis=(1, 2))
+        if not is_endless.any():
+            return
+        self._forms[rows[np.isinf(around).all(axis=(1, 2))]] = HIDDEN  # no box has its slope
+        spare = 0.01 * float(self.extent.max())
+        lower, upper = self.bounds[0] - spare, self.bounds[1] + spare
+        half = np.full(self.dim, np.linalg.norm(upper - lower) / 2)
+        around[is_endless & ~is_rotated] = np.clip(around[is_endless & ~is_rotated], lower, upper)
+        around[is_endless & is_rotated] = np.clip(around[is_endless & is_rotated], -half, half)

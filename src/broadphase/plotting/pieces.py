@@ -40,9 +40,9 @@ CORNERS_OF_CYLINDER = 20
 class Form(NamedTuple):
     """The geometry of a piece before it is scaled, rotated and moved.
 
-    `name` is "dot", "line", "disc", "box", "ball", "cylinder", "cone", "plate", or "" for the geometry of a single
-    shape. `vertices` has shape (v, d), in the plane in order around the outline; `faces` the shape (f, 3): triangles,
-    counter-clockwise seen from outside, none in the plane and for dots and lines.
+    `name` is "dot", "line", "disc", "box", "ball", "cylinder", "cone", "plate", "boundary", or "" for the geometry of
+    a single shape. `vertices` has shape (v, d), in the plane in order around the outline; `faces` the shape (f, 3):
+    triangles, counter-clockwise seen from outside, none in the plane and for dots and lines.
     """
 
     name: str
@@ -73,6 +73,18 @@ class Pieces(NamedTuple):
             anchors = (turns @ anchors[:, :, np.newaxis])[:, :, 0]
             matrices = np.where(self.aligned[:, np.newaxis, np.newaxis], matrices, turns @ matrices)
         return self._replace(anchors=positions[self.rows] + anchors, matrices=matrices)
+
+    def spread(self, extent: Floats) -> Pieces:
+        """Make the boundaries of half spaces, which have no end, as large as a picture (2, d), and put them there."""
+        endless = np.array([form.name == "boundary" for form in self.forms], np.bool_)[self.form]
+        if not endless.any():
+            return self
+        anchors, matrices = self.anchors.copy(), self.matrices.copy()
+        normals = matrices[endless, :, -1]
+        aside = extent.mean(axis=0) - anchors[endless]
+        anchors[endless] += aside - normals * (normals * aside).sum(axis=1, keepdims=True)
+        matrices[endless] *= float(np.linalg.norm(extent[1] - extent[0])) or 1.0
+        return self._replace(anchors=anchors, matrices=matrices)
 
     def by_form(self) -> Iterator[tuple[Form, NDArray[np.int64]]]:
         """Yield each form with the indices of the pieces that have it."""
@@ -225,7 +237,8 @@ _NO_FACES = np.empty((0, 3), np.int32)
 def unit_form(name: str, dim: int) -> Form:
     """Make a form of radius, half size or length 1: boxes and balls around the origin, all others from it on.
 
-    Lines go along the first axis, cylinders and cones along the third, without the plates at their ends.
+    Lines go along the first axis, cylinders and cones along the third, without the plates at their ends; boundaries
+    are across the last axis, in the plane with what is below them.
 
     >>> unit_form("box", 2).vertices.tolist()
     [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]
@@ -236,11 +249,15 @@ def unit_form(name: str, dim: int) -> Form:
         return Form(name, np.eye(2, dim)[::-1] * [[0.0], [1.0]], _NO_FACES)
     if dim == 2:
         corners = _ring(CORNERS_OF_DISC) if name == "disc" else 2.0 * _CORNERS[2] - 1.0
+        if name == "boundary":
+            corners = corners - [0.0, 1.0]
         return Form(name, corners, _NO_FACES)
     if name == "box":
         return Form(name, 2.0 * _CORNERS[3] - 1.0, np.array(QUADS[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3), np.int32))
     if name == "ball":
         return ball()
+    if name == "boundary":
+        return Form(name, np.pad(2.0 * _CORNERS[2] - 1.0, ((0, 0), (0, 1))), fan(4))
     here = np.arange(CORNERS_OF_CYLINDER)
     there = np.roll(here, -1)
     ring = np.concatenate([_ring(CORNERS_OF_CYLINDER), np.zeros((CORNERS_OF_CYLINDER, 1))], axis=1)

@@ -99,7 +99,7 @@ class Subject:
         """Return the pieces of all rows, in world coordinates."""
         if self._shapes is None:
             return pieces_of_boxes(self.shown[self.rows])._replace(rows=self.rows)
-        return pieces_of(self._shapes).placed(self._shapes.positions, self._shapes.rotations)
+        return pieces_of(self._shapes).placed(self._shapes.positions, self._shapes.rotations).spread(self.extent())
 
     def centers(self) -> Floats:
         """Return the centers of the boxes, by row; of infinite ones, of the part in the picture."""

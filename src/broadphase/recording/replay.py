@@ -149,7 +149,9 @@ class Replay:
             stream.write(re.sub(r"%([A-Z]+)%", lambda found: parts[found[1]], after))
 
     def _data(self) -> dict[str, Any]:
-        pieces, poses = self._tracks.pieces(), self._tracks.poses()
+        poses = self._tracks.poses()
+        half = (poses.upper - poses.lower) / 2
+        pieces = self._tracks.pieces().spread(np.stack([-half, half]))  # around the body of each
         bounds = self._world.bounds
         names = ["pairs", "enter", "exit", *STATS, "time"]
         stats = np.array(self._stats).reshape(self.frame_count, len(names))

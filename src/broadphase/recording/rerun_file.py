@@ -12,6 +12,7 @@ import numpy as np
 from broadphase.extras import import_extra
 from broadphase.files import replacing
 from broadphase.plotting.pieces import STATIC, PieceCollection, Pieces, contact_points
+from broadphase.plotting.subject import Subject
 from broadphase.shapes.turning import quaternions_of
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Recording:
             collection = PieceCollection(world.dim)
             collection.add(shapes, rows, rows)
             self._pieces, self._known = collection.pieces(), known
-        return self._pieces.placed(shapes.positions, shapes.rotations)
+        return self._pieces.placed(shapes.positions, shapes.rotations).spread(Subject(world).extent())
 
     def _bodies(self) -> dict[str, Any]:
         """Draw the bodies, with one entity for each form, which the viewer draws at once."""

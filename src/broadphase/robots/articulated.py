@@ -17,6 +17,7 @@ from broadphase.robots.link import JOINTS, VALUES, Link
 from broadphase.robots.model_files import naming_file
 from broadphase.robots.obstacles import Obstacles, as_obstacles
 from broadphase.shapes import Shape, Shapes
+from broadphase.shapes.kinds import ShapeKind
 from broadphase.shapes.parameters import LARGEST, as_rows
 from broadphase.shapes.records import Geometries, Records, as_shapes, dimension_of, records_of
 from broadphase.shapes.turning import as_rotations
@@ -173,6 +174,7 @@ class Articulated:
 
     def _prepare(self) -> None:
         """Let the core read everything."""
+        self._require_still_boundaries()
         self._native = _native.Articulated(
             *self._core_links,
             self._place_of[self.part_links].astype(np.int32),
@@ -185,6 +187,15 @@ class Articulated:
             self.pairs,
         )
         self.limits.flags.writeable = self.part_links.flags.writeable = self.pairs.flags.writeable = False
+
+    def _require_still_boundaries(self) -> None:
+        if not np.isin(self._records.kinds, (ShapeKind.HALF_SPACE, ShapeKind.COMPOUND)).any():
+            return
+        boxes = Shapes(self._shapes, np.zeros((len(self.part_links), 3))).boxes
+        moving = self.part_links[np.isinf(boxes).any(axis=(1, 2)) & ~self._is_static[self.part_links]]
+        if len(moving):
+            name = quoted(self.links[int(moving[0])].name)
+            raise ValueError(f"link {name}: a HalfSpace, which has no end, needs a link that is fixed to the world")
 
     def _require_known_shapes(self) -> None:
         if self._geometries.has_custom:
@@ -284,7 +295,7 @@ class Articulated:
         Notes
         -----
         As in MuJoCo, meshes are their convex hulls, geometries whose masks are both 0 touch nothing and are left out,
-        and the geometries of the world are a link. Planes are hulls of 2 km below them. Margins and gaps are ignored:
+        and the geometries of the world are a link. Planes are half spaces. Margins and gaps are ignored:
         what collides is what touches. Geometries that never move relative to each other are not compared.
 
         Examples

@@ -14,7 +14,17 @@ from broadphase.errors import clipped, quoted
 from broadphase.extras import import_extra
 from broadphase.robots.link import Link
 from broadphase.robots.model_files import file_of, naming_file
-from broadphase.shapes import Box, Capsule, ConvexHull, Cylinder, Ellipsoid, HeightField, Shape, Sphere
+from broadphase.shapes import (
+    Box,
+    Capsule,
+    ConvexHull,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    HeightField,
+    Shape,
+    Sphere,
+)
 from broadphase.shapes.turning import as_matrices
 
 if TYPE_CHECKING:
@@ -26,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["links_of_mjcf"]
 
-_WIDE = 2000.0  # of the hull that stands for a plane
-_ENDS = (-_WIDE / 2, _WIDE / 2)
 # Attributes that name files, or folders in which these are.
 _FILES = re.compile(rb"""\b(file\w*|meshdir|texturedir|assetdir)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _BITS = 16  # by which the first body is shifted in a signature
@@ -197,8 +205,8 @@ def _shape(mujoco: Any, model: Any, geom: int) -> Shape:
             return Ellipsoid(size, **where)
         if kind == kinds.mjGEOM_MESH:
             return ConvexHull(_hull_points(model, int(model.geom_dataid[geom])), **where)
-        if kind == kinds.mjGEOM_PLANE:  # its top is at 0 without a rounding, which the middle of a box is not
-            return ConvexHull([(x, y, z) for x in _ENDS for y in _ENDS for z in (0.0, -_WIDE)], **where)
+        if kind == kinds.mjGEOM_PLANE:
+            return HalfSpace((0, 0, 1), **where)
         if kind == kinds.mjGEOM_HFIELD:
             return HeightField(*_grid(model, int(model.geom_dataid[geom])), **where)
     except ValueError as error:

@@ -175,6 +175,8 @@ def _drawn(value: Any, draws: Draws, count: int) -> Any:
 
 
 def _read(table: Table, name: str, form: str, dim: int) -> Any:
+    if form == "number":
+        return number_spread(table, name)
     if name not in table:
         table.take(name)
     if form == "length":

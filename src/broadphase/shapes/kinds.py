@@ -37,7 +37,8 @@ class ShapeKind(IntEnum):
     CONE = 13
     ELLIPSOID = 14
     SECTOR = 15
-    HEIGHT_FIELD = 16
+    HALF_SPACE = 16
+    HEIGHT_FIELD = 17
 
 
 class RecordRow(NamedTuple):
@@ -55,6 +56,8 @@ class RecordRow(NamedTuple):
         Whether one more length follows for each axis of space.
     has_axes : bool
         Whether one unit vector for each axis of space follows.
+    has_normal : bool
+        Whether one unit vector follows: that of a boundary beyond which the shape has no end.
     is_open : bool
         Whether more points may follow, or other numbers where it is kept elsewhere.
     is_kept_elsewhere : bool
@@ -70,6 +73,7 @@ class RecordRow(NamedTuple):
     lengths: int = 0
     has_halves: bool = False
     has_axes: bool = False
+    has_normal: bool = False
     is_open: bool = False
     is_kept_elsewhere: bool = False
     has_parts: bool = False
@@ -94,6 +98,7 @@ RECORDS = MappingProxyType(
         ShapeKind.CONE: RecordRow((3,), points=2, lengths=1, is_curved=True),
         ShapeKind.ELLIPSOID: RecordRow((3,), has_halves=True, has_axes=True, is_curved=True),
         ShapeKind.SECTOR: RecordRow((2,), points=3, is_curved=True),
+        ShapeKind.HALF_SPACE: RecordRow(has_normal=True),
         ShapeKind.HEIGHT_FIELD: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
     }
 )
@@ -130,7 +135,7 @@ def layout_of(kind: ShapeKind, dim: int, length: int) -> Layout:
     begin = int(row.is_kept_elsewhere)
     lengths = length if row.is_open and not row.is_kept_elsewhere else begin + row.points * dim
     directions = lengths + row.lengths + row.has_halves * dim
-    end = directions + row.has_axes * dim**2
+    end = directions + row.has_axes * dim**2 + row.has_normal * dim
     return Layout(slice(begin, lengths), slice(lengths, directions), slice(directions, end))
 
 

@@ -19,6 +19,7 @@ from broadphase.shapes.simple import (
     ConvexPolygon,
     Cylinder,
     Ellipsoid,
+    HalfSpace,
     Point,
     Rectangle,
     Sector,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TYPES", "Drawn", "Outlines", "ShapeType", "rotation_of", "type_of", "unless_zero"]
 
-KeyForm: TypeAlias = Literal["length", "vector", "corners", "grid"]
+KeyForm: TypeAlias = Literal["length", "number", "vector", "corners", "grid"]
 CORNERS_OF_CAPSULE = 25  # of each round end
 
 
@@ -82,7 +83,8 @@ class ShapeType:
         Gives the pieces that local records (n, length) of a dimension are drawn with. Default: as `make`.
     keys : mapping of str to str, optional
         The keys in scene files, which are arguments of the class, and the form of each value: ``"length"``,
-        ``"vector"``, ``"corners"`` or ``"grid"``. Default: not in scene files in this way.
+        ``"number"``, which may be left out, ``"vector"``, ``"corners"`` or ``"grid"``. Default: not in scene files in
+        this way.
     rotates : bool
         Whether the class takes a rotation.
     solid : str
@@ -187,6 +189,16 @@ def _sectors(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
     return [Outlines(outlines, tips)]
 
 
+def _boundaries(numbers: Floats, dim: int) -> list[Drawn | Outlines]:
+    normals = numbers[:, dim:]
+    if dim == 2:
+        along = np.stack([normals[:, 1], -normals[:, 0]], axis=1)
+        return [Drawn("boundary", numbers[:, :2], np.stack([along, normals], axis=2))]
+    across = np.cross(normals, np.eye(3)[np.abs(normals).argmin(axis=1)])
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    return [Drawn("boundary", numbers[:, :3], np.stack([across, np.cross(normals, across), normals], axis=2))]
+
+
 def _capsule(along: Floats, radius: float) -> Floats:
     """Make the outline of a capsule in the plane that goes from the origin along a vector."""
     ahead = np.arctan2(along[1], along[0]) + np.pi / 2
@@ -268,6 +280,10 @@ TYPES = (
     ),
     ShapeType(Ellipsoid, (3,), _ellipsoid, _oriented("ball"), keys={"radii": "vector"}, solid="ball"),
     ShapeType(Sector, (2,), _sector, _sectors, keys={"radius": "length", "angle": "length"}),
+    ShapeType(
+        HalfSpace, (2, 3), lambda numbers, dim: HalfSpace(numbers[dim:], offset=unless_zero(numbers[:dim])),
+        _boundaries, keys={"normal": "vector", "height": "number"},
+    ),
     ShapeType(
         Rectangle, (2,), _oriented_box(Rectangle), _oriented("box"), keys={"width": "length", "height": "length"}
     ),

@@ -1,4 +1,4 @@
-"""The simple shapes: points, segments, balls, capsules, cylinders, cones, ellipsoids, boxes, triangles, polygons ..."""
+"""The simple shapes: points, segments, balls, capsules, cones, ellipsoids, boxes, polygons, half spaces ..."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = [
-    "AABB", "Box", "Capsule", "Circle", "Cone", "ConvexPolygon", "Cylinder", "Ellipsoid", "Point", "Rectangle",
-    "Sector", "Segment", "Sphere", "Triangle",
+    "AABB", "Box", "Capsule", "Circle", "Cone", "ConvexPolygon", "Cylinder", "Ellipsoid", "HalfSpace", "Point",
+    "Rectangle", "Sector", "Segment", "Sphere", "Triangle",
 ]  # fmt: skip
 
 # Corners that were computed, such as those of a rotated polygon, may bend inwards by this much.
@@ -353,6 +353,69 @@ class Sector(Shape):
         along[numbers[:, 1] == np.pi] = 0.0
         tip = np.zeros_like(along)
         self._place(2, np.stack([tip, tip, along, -across, along, across], axis=1), own, offset, rotation)
+
+
+class HalfSpace(Shape):
+    """All points on one side of a plane, or of a line in the plane: a ground or a wall that never ends.
+
+    Parameters
+    ----------
+    normal : array_like, shape (d,) or (n, d)
+        Out of it, of any length but 0. Its dimension is that of the shape.
+    height : array_like, one number or (n,), optional
+        How far its boundary is along the normal, from the actor. Default: 0, at the actor.
+    offset, rotation : array_like, optional
+        As in `Shape`, and so are errors. The offset is that of a point of its boundary where ``height`` is 0.
+
+    See Also
+    --------
+    Box : A ground that ends, where bodies may fall past it.
+
+    Notes
+    -----
+    Its points x, relative to its actor, are those with ``normal @ x <= height``.
+
+    Its box is infinite: on all sides, but on that of a boundary across an axis. A body with such a box is a candidate
+    for all others, which costs a few nanoseconds for each; it does not fit into a periodic world.
+
+    Distances have closed forms. Two half spaces are apart or in each other by the distance of their boundaries if their
+    normals are opposite; otherwise they overlap, and their depth is infinite: no translation separates them.
+
+    Examples
+    --------
+    >>> import broadphase as bp
+    >>> ground = bp.HalfSpace((0, 0, 1))
+    >>> bp.distance(ground, bp.Sphere(1, offset=(5, 9, 3)))
+    2.0
+    >>> bp.HalfSpace((3, 4), 2)
+    HalfSpace(normal=[0.6, 0.8], height=2.0)
+    """
+
+    __slots__ = ()
+    kind = ShapeKind.HALF_SPACE
+    normal: Floats = parameter("normal", "The unit vector out of it, shape (d,), or (n, d) for many.")
+    height: Any = parameter("height", "How far its boundary is along the normal, one number, or (n,) for many.")
+
+    def __init__(
+        self,
+        normal: ArrayLike,
+        height: ArrayLike = 0.0,
+        *,
+        offset: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+    ) -> None:
+        given = as_vectors(normal, "normal")
+        require_rows(given.rows.any(axis=1), "normal", given, "is 0, which is no direction")
+        units = given.rows / np.abs(given.rows).max(axis=1, keepdims=True)  # so that no square is out of range
+        units /= np.sqrt((units * units).sum(axis=1, keepdims=True))
+        own = {
+            "normal": Parameter(units, given.single),
+            "height": as_rows(height, "height", (), "one number or (n,) numbers"),
+        }
+        common_count(own.items())  # before they are multiplied
+        boundary = units * own["height"].rows[:, np.newaxis]
+        normals = np.broadcast_to(units, boundary.shape)
+        self._place(units.shape[1], np.concatenate([boundary, normals], axis=1), own, offset, rotation)
 
 
 class AABB(Shape):
