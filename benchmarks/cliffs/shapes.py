@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import broadphase as bp
 from benchmarks.measuring import Timing, load, median_times
 from benchmarks.robots import ball
 from benchmarks.rows import Row, ratio
+from broadphase.io import read_parts
 
 
 def rows(pace: float) -> Iterator[Row]:
@@ -21,6 +24,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from _hull_rows(pace)
     yield from _part_rows(pace)
     yield from _turned_rows(pace)
+    yield from _ifc_rows(pace)
 
 
 def _mesh_rows(pace: float) -> Iterator[Row]:
@@ -181,6 +185,71 @@ def _clash_rows(pace: float) -> Iterator[Row]:
             clock=time.thread_time,
         )
         yield ratio(f"clashes of {what}", found["clashes"], found["contacts"], 3.0, note="to contacts")
+
+
+def _ifc_rows(pace: float) -> Iterator[Row]:
+    """Clashes of the walls of an IFC file, of the time of IfcOpenShell's tree of triangles for the same elements."""
+    geom = load("ifcopenshell.geom", "ifcopenshell")
+    count = 400 if pace >= 1 else 100
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "walls.ifc")
+        _write_walls(path, count)
+        parts = read_parts(path).parts
+        model = load("ifcopenshell").open(str(path))
+    iterator = geom.iterator(geom.settings(), model, 1)
+    elements = []
+    is_there = iterator.initialize()
+    while is_there:
+        elements.append(iterator.get())
+        is_there = iterator.next()
+    walls = model.by_type("IfcWall")
+
+    def tree_of_all() -> Any:
+        tree = geom.tree(backend="opencascade.trianglebvh")
+        for element in elements:
+            tree.add_element(element)
+        return tree
+
+    tree = tree_of_all()
+    meshes = [bp.Mesh(part.vertices, part.faces) for part in parts]
+    shapes = bp.Shapes(meshes, [part.position for part in parts], [part.rotation for part in parts])
+    calls: dict[str, Callable[[], Any]] = {
+        "parts": partial(bp.clashes, parts, tolerance=0.001),
+        "tree": lambda: tree_of_all().clash_intersection_many(walls, walls, 0.001, True),
+        "shapes": partial(bp.clashes, shapes, tolerance=0.001),
+        "clash": partial(tree.clash_intersection_many, walls, walls, 0.001, True),
+    }
+    found = median_times(calls, budget=4 * pace, clock=time.thread_time)
+    what = f"clashes of {count} walls of an IFC file"
+    yield ratio(f"{what}, with making meshes, of IfcOpenShell's time", found["parts"], found["tree"], 5.0)
+    yield ratio(f"{what}, of IfcOpenShell's time", found["shapes"], found["clash"], 1.5)
+
+
+def _write_walls(path: Path, count: int) -> None:
+    """Write walls of any size and direction in a cube, about one clash for each."""
+    run = load("ifcopenshell.api", "ifcopenshell").run
+    rng = np.random.default_rng(4)
+    model = run("project.create_file")
+    run("root.create_entity", model, ifc_class="IfcProject", name="walls")
+    run("unit.assign_unit", model)
+    root = run("context.add_context", model, context_type="Model")
+    body = run(
+        "context.add_context", model, context_type="Model", context_identifier="Body", target_view="MODEL_VIEW",
+        parent=root,
+    )  # fmt: skip
+    for number in range(count):
+        wall = run("root.create_entity", model, ifc_class="IfcWall", name=f"wall {number}")
+        length, thickness, height = rng.uniform(0.3, 2.0, 3).tolist()
+        form = run(
+            "geometry.add_wall_representation", model, context=body, length=length, height=height, thickness=thickness
+        )
+        run("geometry.assign_representation", model, product=wall, representation=form)
+        angle = rng.uniform(0, np.pi)
+        matrix = np.eye(4)
+        matrix[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        matrix[:3, 3] = rng.uniform(0, (6 * count) ** (1 / 3), 3)
+        run("geometry.edit_object_placement", model, product=wall, matrix=matrix)
+    model.write(str(path))
 
 
 def _part(rng: np.random.Generator, triangles: int, room: float) -> tuple[Any, Any]:
