@@ -55,6 +55,7 @@ def test_wrong_arguments_work_or_are_refused_by_name(seed):
         ("QueryResult.padded", "width", "large"),
         ("World", "dim", "objects"),
         ("World.step", "budget", "date"),
+        ("World.add", "position", "None"),
         ("Circle", "radius", "empty"),
         ("cameras.perspective", "fov", "text"),
     ],

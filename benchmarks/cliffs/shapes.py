@@ -1,4 +1,4 @@
-"""Rows of meshes and convex hulls: distances and overlaps of many distinct meshes, and hulls pair by pair."""
+"""Rows of meshes, convex hulls and half spaces: many distinct meshes, hulls pair by pair, bodies above a ground."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from broadphase.io import read_parts
 
 
 def rows(pace: float) -> Iterator[Row]:
-    """Yield the rows of meshes, then those of hulls, then those of clearances and clashes."""
+    """Yield the rows of meshes, of hulls, of clearances and clashes, of turned boxes, and of half spaces."""
     yield from _mesh_rows(pace)
     yield from _hull_rows(pace)
     yield from _part_rows(pace)
     yield from _turned_rows(pace)
     yield from _ifc_rows(pace)
+    yield from _half_space_rows(pace)
 
 
 def _mesh_rows(pace: float) -> Iterator[Row]:
@@ -110,6 +111,41 @@ def _turned_rows(pace: float) -> Iterator[Row]:
         each_ratio = each["quarters"] / each["any"]
         taken = found["quarters"].milliseconds
         yield Row(label, each_ratio, "×", 1.0, milliseconds=taken, note="to any turn")
+
+
+def _half_space_rows(pace: float) -> Iterator[Row]:
+    """Overlaps of 10,000 boxes with a half space, beside python-fcl, and steps of worlds with a ground and without.
+
+    A distance from a half space ends python-fcl 0.7.
+    """
+    rng, count = np.random.default_rng(6), 10_000
+    places, turns, normal = rng.uniform(-5, 5, (count, 3)), rng.normal(size=(count, 4)), np.array([1, 2, 2]) / 3
+    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+    boxes, slope = bp.Shapes(bp.Box(1, 1, 1), places, turns), bp.Shapes(bp.HalfSpace(normal), [(0, 0, 0)])
+    pairs = np.stack([np.arange(count), np.zeros(count, np.int64)], axis=1)
+    fcl = load("fcl", "python-fcl")
+    ground = fcl.CollisionObject(fcl.Halfspace(normal, 0.0))
+    solids = zip(turns, places, strict=True)
+    objects = [fcl.CollisionObject(fcl.Box(1, 1, 1), fcl.Transform(*one)) for one in solids]
+    calls: dict[str, Callable[[], Any]] = {
+        "ours": partial(bp.overlaps, boxes, slope, pairs=pairs),
+        "fcl": lambda: [fcl.collide(one, ground, fcl.CollisionRequest(), fcl.CollisionResult()) for one in objects],
+    }
+    found = median_times(calls, budget=2 * pace)
+    what = f"overlaps of {count:,} boxes with a half space, of python-fcl's time"
+    yield ratio(what, found["ours"], found["fcl"], 1.0)
+    for name, normals in {"a ground": [(0, 0, 1)], "a slope": [(1, 2, 3)]}.items():
+        worlds = {}
+        for what, bodies in {"without": [], "with": normals}.items():
+            draws = np.random.default_rng(0)
+            worlds[what] = bp.World(dim=3)
+            side = 1.6 * count ** (1 / 3)
+            at, speeds = draws.uniform(0, side, (count, 3)), draws.normal(size=(count, 3))
+            worlds[what].add_many(bp.Sphere(0.5), at, velocities=speeds)
+            for body in bodies:
+                worlds[what].add(bp.HalfSpace(body), position=(0, 0, 0), body_type="static")
+        found = median_times({what: partial(world.step, 0.002) for what, world in worlds.items()}, budget=pace)
+        yield ratio(f"a step of {count:,} balls and {name}, of that without", found["with"], found["without"], 3.0)
 
 
 def _part_rows(pace: float) -> Iterator[Row]:

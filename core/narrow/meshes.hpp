@@ -1334,17 +1334,20 @@ inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSid
   if (a.is_field() || b.is_field()) return height_fields::impact_time(a, motion, b, normal);
   if (!a.is_mesh() && !b.is_mesh()) return impact_time(a.alone(), motion, b.alone(), normal);
   if (is_mesh_above(a, b)) {
-    const double speed = std::sqrt(solid::squared(motion));
+    std::array<double, 9> corners;
+    if (is_half_space((a.is_mesh() ? b : a).alone().shape)) {  // the lowest triangle is the first
+      const NearestElements lowest = nearest_elements(a, b);
+      return impact_time(a.element(lowest.first, corners), motion, b.element(lowest.second, corners), normal);
+    }
     double first = detail::kNone;
-    walk_down(a.is_mesh() ? a : b, (a.is_mesh() ? b : a).alone().shape, speed, [&](std::int32_t face) {
-      std::array<double, 9> corners;
+    walk_down(a.is_mesh() ? a : b, (a.is_mesh() ? b : a).alone().shape, detail::kNone, [&](std::int32_t face) {
       Vec<3> way;
       const double time = impact_time(a.element(face, corners), motion, b.element(face, corners), &way);
       if (time < first) {
         first = time;
         *normal = way;
       }
-      return first < detail::kNone ? first * speed : speed;
+      return first;
     });
     return first;
   }

@@ -41,7 +41,9 @@ def crowd(rows: int = 5, columns: int = 11) -> bp.Shapes:
     shapes = [types[(3 * row + 4 * column) % len(types)] for row in range(rows) for column in range(columns)]
     places = np.array([[1.55 * column, 1.5 * row] for row in range(rows) for column in range(columns)])
     places = places + 0.45 * draws.normal(places.shape)
-    return bp.Shapes(shapes, places, 7.0 * draws.random(len(places)))
+    crowded = bp.Shapes(shapes, places, 7.0 * draws.random(len(places)))
+    crowded.extend(bp.HalfSpace((0, 1)), [(0, -0.6)])  # what they stand on
+    return crowded
 
 
 def draw(path: Path) -> None:
@@ -50,7 +52,6 @@ def draw(path: Path) -> None:
     panel = figure.add_axes((0.01, 0.01, 0.98, 0.98))
     bp.plot(crowd(), contacts=True, ax=panel)
     panel.set_axis_off()
-    panel.autoscale_view()
     figure.savefig(path, metadata={"Date": None})
 
 

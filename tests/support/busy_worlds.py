@@ -3,12 +3,12 @@
 import numpy as np
 
 import broadphase as bp
-from shape_cases import RECORDED, Numbers, shape_of
+from shape_cases import BOUNDED, RECORDED, Numbers, shape_of
 
 
 def shapes_of(dimension, rng, count):
     """Give one shape for all, or a list of them, of a type that has no geometry of its own."""
-    name = rng.choice(RECORDED[dimension])
+    name = rng.choice([name for name in RECORDED[dimension] if name in BOUNDED[dimension]])  # for periodic worlds, too
     numbers = Numbers(rng, dimension)
     return shape_of(name, numbers) if rng.random() < 0.5 else [shape_of(name, numbers) for _ in range(count)]
 

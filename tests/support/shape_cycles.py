@@ -7,7 +7,7 @@ import pytest
 
 import broadphase as bp
 from broadphase.world.snapshot_format import unpack
-from shape_cases import CLASSES, Numbers, one_of_each, shape_of
+from shape_cases import BOUNDED, CLASSES, Numbers, one_of_each, shape_of
 from traced_memory import traced_memory
 
 BODIES = 12
@@ -39,8 +39,8 @@ def cycle(world, rng):
 
 
 def meet_all(world, rng):
-    """Let bodies of all types of shapes touch each other, and remove them."""
-    shapes = one_of_each(world.dim, Numbers(rng, world.dim))
+    """Let bodies of all types of shapes that have a middle touch each other, and remove them."""
+    shapes = one_of_each(world.dim, Numbers(rng, world.dim), BOUNDED[world.dim])
     middles = bp.Shapes(shapes, np.zeros((len(shapes), world.dim))).boxes.mean(axis=1)
     rows = world.add_many(shapes, rng.uniform(-0.1, 0.1, middles.shape) - middles)
     contacts = world.step(0.1).contacts

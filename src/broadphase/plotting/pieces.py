@@ -83,7 +83,7 @@ class Pieces(NamedTuple):
         normals = matrices[endless, :, -1]
         aside = extent.mean(axis=0) - anchors[endless]
         anchors[endless] += aside - normals * (normals * aside).sum(axis=1, keepdims=True)
-        matrices[endless] *= float(np.linalg.norm(extent[1] - extent[0])) or 1.0
+        matrices[endless] *= 0.5 * float(np.linalg.norm(extent[1] - extent[0])) or 1.0
         return self._replace(anchors=anchors, matrices=matrices)
 
     def by_form(self) -> Iterator[tuple[Form, NDArray[np.int64]]]:
