@@ -161,12 +161,12 @@ def test_parts_of_gltf(tmp_path, parts, expected):
     assert with_parent == [with_parent[0]] * 3 + [with_parent[3]] * 3
 
 
-def test_meshes_of_nodes_with_the_same_numbers_are_one(tmp_path):
-    """As in what STEP files become: a mesh for each node, of the same accessors."""
+def test_mesh_is_a_part_with_all_its_places(tmp_path):
     made = Gltf()
-    primitive = made.primitive(BOX, BOX_FACES)
-    for place in range(3):
-        made.node(primitive, name=f"bolt {place}", mesh={"name": "M8"}, translation=[2 * place, 0, 0])
+    made.node(made.primitive(BOX, BOX_FACES), name="bolt 0", mesh={"name": "M8"})
+    for place in (1, 2):
+        made.node(name=f"bolt {place}", translation=[2 * place, 0, 0])
+        made.tree["nodes"][-1]["mesh"] = 0
     (tmp_path / "a.glb").write_bytes(made.as_glb())
     nodes = read_parts(tmp_path / "a.glb").parts
     assert nodes[0].vertices is nodes[2].vertices

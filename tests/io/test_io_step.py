@@ -35,6 +35,7 @@ def test_parts_are_the_places_of_the_assembly_by_name(machine):
     ]
     np.testing.assert_allclose(corners, np.array(expected) / 1000, atol=1e-8)
     assert all(bp.Mesh(part.vertices, part.faces).is_watertight for part in file.parts)
+    assert file.parts[1].vertices is file.parts[4].vertices
     assert bp.clashes(file.parts).pairs.tolist() == [[0, row] for row in (1, 2, 3, 4)]
     assert [part.name for part in read_parts(machine, parts="mesh").parts] == ["plate", "bolt"]
     assert len(read_parts(machine, parts="connected").parts) == 5

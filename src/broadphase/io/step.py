@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,4 +34,20 @@ def read_step(path: Path, left: LeftOut, parts: PartKind) -> list[MeshNode]:
         failed = cascadio.step_to_glb(str(path), str(target), tol_linear=0.01, tol_angular=0.5)
         if failed or not target.exists():
             raise FileFormatError("not a readable STEP file: cascadio finds no shapes in it")
-        return parse_nodes(target.read_bytes(), ".glb", path.stem, left, parts=parts)
+        return parse_nodes(_with_one_of_each(target.read_bytes()), ".glb", path.stem, left, parts=parts)
+
+
+def _with_one_of_each(content: bytes) -> bytes:
+    """Let all nodes with equal meshes name the first of them: cascadio writes a mesh of the same numbers for each."""
+    end = 20 + int.from_bytes(content[12:16], "little")
+    tree = json.loads(content[20:end])
+    first: dict[str, int] = {}
+    meshes = [first.setdefault(json.dumps(mesh), len(first)) for mesh in tree.get("meshes", ())]
+    tree["meshes"] = [json.loads(mesh) for mesh in first]
+    for node in tree.get("nodes", ()):
+        if "mesh" in node:
+            node["mesh"] = meshes[node["mesh"]]
+    text = json.dumps(tree).encode()
+    text += b" " * (-len(text) % 4)
+    whole = struct.pack("<I4s", len(text), b"JSON") + text + content[end:]
+    return struct.pack("<4sII", b"glTF", 2, 12 + len(whole)) + whole

@@ -110,7 +110,7 @@ class _Gltf:
         self.filled, self.corners, self.instances, self.decompressed = 0, 0, 0, 0  # so far
         self.buffers: dict[int, bytes] = {}
         self.views: dict[int, bytes] = {}  # decompressed
-        self.meshes: dict[str, dict[int | None, Mesh]] = {}  # by their primitives
+        self.meshes: dict[int, dict[int | None, Mesh]] = {}
         self._check_version()
         self.required = self._check_extensions()
 
@@ -292,9 +292,9 @@ class _Gltf:
         Those of each material are by its number, None without one; otherwise there is one entry, None.
         """
         entry, where = self.entry("meshes", number, user)
-        key = json.dumps(entry.get("primitives"))  # STEP files become copies of meshes, with the same accessors
-        if key in self.meshes:
-            return self.meshes[key]
+        number = int(number)
+        if number in self.meshes:
+            return self.meshes[number]
         primitives: dict[int | None, list[tuple[NDArray[np.float64], NDArray[np.int64], Any]]] = {}
         for place, primitive in enumerate(_list(entry, "primitives", where)):
             here = f"{where}, primitive {place}"
@@ -305,8 +305,8 @@ class _Gltf:
                 self.entry("materials", primitive["material"], here)
                 material = int(primitive["material"])
             primitives.setdefault(material, []).append(self._primitive(primitive, here))
-        self.meshes[key] = {material: _joined(own) for material, own in primitives.items()}
-        return self.meshes[key]
+        self.meshes[number] = {material: _joined(own) for material, own in primitives.items()}
+        return self.meshes[number]
 
     def _primitive(self, primitive: dict[str, Any], where: str) -> tuple[NDArray[np.float64], NDArray[np.int64], Any]:
         """Return vertices, faces, and what tells whether another primitive has the same vertices (None: no other)."""
