@@ -424,16 +424,37 @@ class MeshSide {
   Vec<3> own_half_{};           // of its box there
 };
 
+// How far a triangle reaches along a vector.
+inline solid::Projection extent_along(const std::array<double, 9>& corners, const Vec<3>& way) {
+  const auto height = [&](std::size_t k) {
+    return corners[k] * way[0] + corners[k + 1] * way[1] + corners[k + 2] * way[2];
+  };
+  const double p = height(0), q = height(3), r = height(6);
+  return {p < q ? (p < r ? p : r) : (q < r ? q : r), p > q ? (p > r ? p : r) : (q > r ? q : r)};
+}
+
 // The elements of one side: a walk comes back to the same triangles again and again, and the last ones are kept placed.
 class PlacedElements {
  public:
   explicit PlacedElements(const MeshSide& side) : side_(side) { faces_.fill(-1); }
+
+  // How far a triangle reaches along a vector, which is the `number`-th that is asked for, counted from 1.
+  solid::Projection extent(std::int32_t face, const Vec<3>& way, std::uint32_t number) {
+    const std::array<double, 9>& at = corners(face);
+    const std::size_t slot = static_cast<std::size_t>(face) % kKept;
+    if (numbers_[slot] != number) {
+      numbers_[slot] = number;
+      extents_[slot] = extent_along(at, way);
+    }
+    return extents_[slot];
+  }
 
   // Valid until the next call.
   const std::array<double, 9>& corners(std::int32_t face) {
     const std::size_t slot = static_cast<std::size_t>(face) % kKept;
     if (faces_[slot] != face) {
       faces_[slot] = face;
+      numbers_[slot] = 0;
       side_.element(face, corners_[slot]);
     }
     return corners_[slot];
@@ -449,6 +470,8 @@ class PlacedElements {
   const MeshSide& side_;
   std::array<std::int32_t, kKept> faces_;
   std::array<std::array<double, 9>, kKept> corners_;
+  std::array<std::uint32_t, kKept> numbers_;
+  std::array<solid::Projection, kKept> extents_;
 };
 
 // The pose of one tree's frame relative to the other's, to compare their boxes. Positions of boxes within their trees
@@ -464,8 +487,10 @@ class RelativePose {
       rounding_ += std::abs(a.origin(k)) + std::abs(b.origin(k));
     }
     // Hundreds of rounding errors; a few dozen occur.
-    rounding_ = 1e-13 * (rounding_ + units_a.size + units_b.size);
+    rounding_ = 1e-13 * (rounding_ + (units_a.size + units_b.size));
     double largest = 0;
+    // The same numbers in either order of the two: so boxes are visited in the same order.
+    Vec<3> shift_of_second;
     for (std::size_t i = 0; i < 3; ++i) {
       shift[i] = dot(a.axis(i), between) - units_a.middle[i];
       for (std::size_t j = 0; j < 3; ++j) {
@@ -473,6 +498,11 @@ class RelativePose {
         shift[i] += turn_[i][j] * units_b.middle[j];
       }
       largest = std::max(largest, std::abs(shift[i]));
+    }
+    for (std::size_t j = 0; j < 3; ++j) {
+      shift_of_second[j] = units_b.middle[j] - dot(b.axis(j), {-between[0], -between[1], -between[2]});
+      for (std::size_t i = 0; i < 3; ++i) shift_of_second[j] -= turn_[i][j] * units_a.middle[i];
+      largest = std::max(largest, std::abs(shift_of_second[j]));
     }
     // Of trees that are very far apart, the unit leaves the numbers of the distance room to be squared.
     constexpr int kFarthest = 300;
@@ -483,12 +513,12 @@ class RelativePose {
     }
     unit_ = power_of_two(exponent);
     inverse_ = power_of_two(-exponent);
+    farthest_shift_ = largest * inverse_;
     const double size_a = power_of_two(std::max(units_a.exponent - exponent, -kMost)),
                  size_b = power_of_two(std::max(units_b.exponent - exponent, -kMost));
-    Vec<3> shift_of_second{};
     for (std::size_t i = 0; i < 3; ++i) {
       shift[i] *= inverse_;
-      for (std::size_t j = 0; j < 3; ++j) shift_of_second[j] += turn_[i][j] * shift[i];
+      shift_of_second[i] *= inverse_;
     }
     first_.lane_size = second_.box_size = static_cast<float>(size_a);
     first_.box_size = second_.lane_size = static_cast<float>(size_b);
@@ -519,10 +549,41 @@ class RelativePose {
     return gaps_of<float>(box, block, of_first).widest();
   }
 
+  // The boxes of a block along the axes of the other tree, and along its own. `reach` has what is spared for rounding.
+  template <class T>
+  struct SeenBlock {
+    std::array<Lanes<T>, 3> at, reach, own_at, own_reach;
+  };
+  template <class T>
+  SeenBlock<T> seen(const MeshBlock& block, bool of_first) const {
+    constexpr double kMost = 0x1p400;  // beyond all numbers of boxes
+    const double spare = sizeof(T) == sizeof(float) ? spare_ + 0x1p-20 * farthest_shift_ : std::min(spare_, kMost);
+    return seen(block, of_first, static_cast<T>(spare));
+  }
+  template <class T>
+  SeenBlock<T> seen(const MeshBlock& block, bool of_first, T spare) const {
+    const Side& side = of_first ? first_ : second_;
+    SeenBlock<T> found;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::array<float, 3>&turn = side.from_lane[i], &extent = side.lane_extent[i];
+      const T shift = static_cast<T>(side.box_shift[i]);
+      for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+        found.at[i][lane] = shift + static_cast<T>(turn[0] * block.centre[0][lane] + turn[1] * block.centre[1][lane] +
+                                                   turn[2] * block.centre[2][lane]);
+        found.reach[i][lane] = static_cast<T>(extent[0] * block.half[0][lane] + extent[1] * block.half[1][lane] +
+                                              extent[2] * block.half[2][lane]) +
+                               spare;
+        found.own_at[i][lane] = static_cast<T>(side.lane_size * block.centre[i][lane]);
+        found.own_reach[i][lane] = static_cast<T>(side.lane_size * block.half[i][lane]);
+      }
+    }
+    return found;
+  }
+
   // The same of all boxes of a block of the first and all of one of the second. Precondition: the boxes around the
   // trees may overlap; so the distance of the trees is not much larger than they are, and floats are enough for it.
   std::array<Lanes<float>, MeshBlock::kBoxes> gaps(const MeshBlock& a, const MeshBlock& b) const {
-    const SeenBlock first(a, first_), second(b, second_);
+    const SeenBlock<float> first = seen(a, true, 0.0F), second = seen(b, false, 0.0F);
     const float spare = static_cast<float>(spare_);
     std::array<Lanes<float>, MeshBlock::kBoxes> widest;
     for (std::size_t k = 0; k < MeshBlock::kBoxes; ++k)
@@ -539,6 +600,44 @@ class RelativePose {
     return widest;
   }
 
+  // Whether floats tell the boxes apart: the trees are not much farther from each other than they are large.
+  bool is_near() const {
+    constexpr double kNear = 256, kMostSpare = 1e15;
+    return farthest_shift_ <= kNear && spare_ <= kMostSpare;
+  }
+  // Lower bounds, in units of the view, of the signed distances of what box k of one block and those of a block of the
+  // other tree hold. Precondition: of floats, the trees are near.
+  template <class T>
+  Lanes<T> apart(const SeenBlock<T>& of, std::size_t k, const SeenBlock<T>& lanes) const {
+    constexpr bool kAreFloats = sizeof(T) == sizeof(float);
+    constexpr T kRounding = (kAreFloats ? T{1} - static_cast<T>(0x1p-20) : T{1}) / 2;
+    Lanes<T> widest, squares{}, own_squares{}, bounds;
+    widest.fill(-std::numeric_limits<T>::infinity());
+    // Without branches, which compilers would not make vectors of: |x| + x is twice what of x is above 0.
+    for (std::size_t i = 0; i < 3; ++i) {
+      const T from = of.own_at[i][k], room = of.own_reach[i][k], own_from = of.at[i][k], own_room = of.reach[i][k];
+      for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+        const T gap = std::abs(lanes.at[i][lane] - from) - (lanes.reach[i][lane] + room), above = std::abs(gap) + gap;
+        const T own = std::abs(lanes.own_at[i][lane] - own_from) - (lanes.own_reach[i][lane] + own_room),
+                own_above = std::abs(own) + own, wider = gap > own ? gap : own;
+        widest[lane] = widest[lane] > wider ? widest[lane] : wider;
+        squares[lane] += above * above;
+        own_squares[lane] += own_above * own_above;
+      }
+    }
+    for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
+      const T squared = squares[lane] > own_squares[lane] ? squares[lane] : own_squares[lane];
+      bounds[lane] = std::sqrt(squared) * kRounding + (widest[lane] - std::abs(widest[lane])) / 2;
+    }
+    return bounds;
+  }
+  // A distance in units of the view, rounded up.
+  template <class T>
+  T in_units(double distance) const {
+    const double own = distance * inverse_;
+    return static_cast<T>(own + 0x1p-22 * std::abs(own));
+  }
+
   // Lower bounds of the signed distances of what the boxes hold.
   Lanes<double> apart(const MeshBox& box, const MeshBlock& block, bool of_first) const {
     const Gaps<double> six = gaps_of<double>(box, block, of_first);
@@ -550,42 +649,6 @@ class RelativePose {
       bounds[lane] = (widest[lane] > 0 ? std::sqrt(larger(along_box, along_block)) : widest[lane]) * unit_;
     }
     return bounds;
-  }
-
-  // A unit vector in the world as boxes are compared along it: heights of centres, and by how much boxes reach.
-  struct Axis {
-    std::array<float, 3> first, second;
-    double shift;
-  };
-  Axis axis_along(const MeshSide& a, const MeshSide& b, const Vec<3>& way) const {
-    Axis axis;
-    axis.shift = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      const double along = dot(a.axis(i), way);
-      axis.first[i] = static_cast<float>(along) * second_.box_size;
-      axis.second[i] = static_cast<float>(dot(b.axis(i), way)) * first_.box_size;
-      axis.shift += second_.box_shift[i] * along;
-    }
-    return axis;
-  }
-  // The gaps along an axis, other lower bounds: above 0 if it separates them.
-  Lanes<double> apart(const MeshBox& box, const MeshBlock& block, bool of_first, const Axis& axis) const {
-    const std::array<float, 3>&of_block = of_first ? axis.first : axis.second,
-                            &of_box = of_first ? axis.second : axis.first;
-    const float from = of_box[0] * box.centre[0] + of_box[1] * box.centre[1] + of_box[2] * box.centre[2];
-    const float room =
-        std::abs(of_box[0]) * box.half[0] + std::abs(of_box[1]) * box.half[1] + std::abs(of_box[2]) * box.half[2];
-    const double shift = (of_first ? -axis.shift : axis.shift) - static_cast<double>(from),
-                 spare = 2 * spare_ + static_cast<double>(room);
-    Lanes<double> found;
-    for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
-      const float to = of_block[0] * block.centre[0][lane] + of_block[1] * block.centre[1][lane] +
-                       of_block[2] * block.centre[2][lane];
-      const float reach = std::abs(of_block[0]) * block.half[0][lane] + std::abs(of_block[1]) * block.half[1][lane] +
-                          std::abs(of_block[2]) * block.half[2][lane];
-      found[lane] = (std::abs(shift + static_cast<double>(to)) - static_cast<double>(reach) - spare) * unit_;
-    }
-    return found;
   }
 
   // The fractions of a motion of the first before which they cannot touch. The motion is one of `along_axes`.
@@ -677,26 +740,6 @@ class RelativePose {
     }
   };
 
-  // The boxes of a block along the axes of the other tree, and along its own.
-  struct SeenBlock {
-    std::array<Lanes<float>, 3> at, reach, own_at, own_reach;
-
-    SeenBlock(const MeshBlock& block, const Side& side) {
-      for (std::size_t i = 0; i < 3; ++i) {
-        const std::array<float, 3>&turn = side.from_lane[i], &extent = side.lane_extent[i];
-        const float shift = static_cast<float>(side.box_shift[i]);
-        for (std::size_t lane = 0; lane < MeshBlock::kBoxes; ++lane) {
-          at[i][lane] = shift + (turn[0] * block.centre[0][lane] + turn[1] * block.centre[1][lane] +
-                                 turn[2] * block.centre[2][lane]);
-          reach[i][lane] =
-              extent[0] * block.half[0][lane] + extent[1] * block.half[1][lane] + extent[2] * block.half[2][lane];
-          own_at[i][lane] = side.lane_size * block.centre[i][lane];
-          own_reach[i][lane] = side.lane_size * block.half[i][lane];
-        }
-      }
-    }
-  };
-
   // What of the comparison is the same for all boxes of a block.
   template <class T>
   struct AxesOfBox {
@@ -758,6 +801,7 @@ class RelativePose {
   std::array<Vec<3>, 3> turn_;  // [i][j]: axis i of the first times axis j of the second
   Side first_, second_;         // blocks of the first, and of the second
   double unit_, inverse_;
+  double farthest_shift_;        // of the shifts of both sides, in units
   double spare_, rounding_ = 0;  // rounding errors of boxes, in units, and of distances
 };
 
@@ -833,6 +877,74 @@ void walk_meshes(const MeshSide& a, const MeshSide& b, T limit, const Bounds& bo
       stack[place] = one;
     }
     assert(size + kBoxes <= stack.size());
+  }
+}
+
+// Calls visit(face of a, face of b) for pairs of elements whose boxes are no farther apart than a limit, nearest boxes
+// first. `visit` returns the new limit; NaN stops the walk. Boxes of about the same size are divided together. T: of
+// the bounds; floats, if the trees are near.
+template <class T, class Visit>
+void walk_nearest(const MeshSide& a, const MeshSide& b, const RelativePose& view, double within, const Visit& visit) {
+  struct Entry {
+    std::uint32_t box_a, box_b;  // number of the block, times four, plus that of the box
+    T bound;
+  };
+  using Seen = RelativePose::SeenBlock<T>;
+  constexpr std::uint32_t kBoxes = MeshBlock::kBoxes;
+  // Each step descends one level in both of the trees, or in one, and leaves all of its pairs but one behind.
+  std::array<Entry, (kBoxes * kBoxes - 1) * MeshTree::kMostLevels + kBoxes * kBoxes> stack;
+  std::size_t size = 0;
+  const MeshBlock *const blocks_a = a.blocks(), *const blocks_b = b.blocks();
+  const BoxSizes sizes(a, b);
+  T limit = view.in_units<T>(within);
+  stack[size++] = {0, 0, view.apart(view.seen<T>(*blocks_a, true), 0, view.seen<T>(*blocks_b, false))[0]};
+  while (size > 0) {
+    const Entry entry = stack[--size];
+    if (!(entry.bound <= limit)) continue;
+    const MeshBlock &block_a = blocks_a[entry.box_a / kBoxes], &block_b = blocks_b[entry.box_b / kBoxes];
+    const std::size_t lane_a = entry.box_a % kBoxes, lane_b = entry.box_b % kBoxes;
+    const std::uint32_t first_a = block_a.first[lane_a], first_b = block_b.first[lane_b];
+    const bool is_face_a = (first_a & MeshBlock::kFace) != 0, is_face_b = (first_b & MeshBlock::kFace) != 0;
+    if (is_face_a && is_face_b) {
+      const double next = visit(static_cast<std::int32_t>(first_a & ~MeshBlock::kFace),
+                                static_cast<std::int32_t>(first_b & ~MeshBlock::kFace));
+      if (next != next) return;
+      limit = view.in_units<T>(next);
+      continue;
+    }
+    const float size_a = sizes.of_a(block_a, lane_a), size_b = sizes.of_b(block_b, lane_b);
+    const bool both = !is_face_a && !is_face_b && size_a <= 4 * size_b && size_b <= 4 * size_a,
+               down_a = both || is_face_b || (!is_face_a && size_a >= size_b), down_b = both || !down_a;
+    const MeshBlock &next_a = down_a ? blocks_a[first_a] : block_a, &next_b = down_b ? blocks_b[first_b] : block_b;
+    const Seen seen_a = view.seen<T>(next_a, true), seen_b = view.seen<T>(next_b, false);
+    const std::uint32_t boxes_a = down_a ? first_a * kBoxes : entry.box_a,
+                        boxes_b = down_b ? first_b * kBoxes : entry.box_b;
+    // Written unconditionally, then counted: which are within the limit cannot be predicted.
+    const std::size_t begin = size;
+    const auto push = [&](std::uint32_t box_a, std::uint32_t box_b, T bound, bool is_box) {
+      stack[size] = {box_a, box_b, bound};
+      size += bound <= limit && is_box ? 1 : 0;
+    };
+    if (!down_b) {
+      const RelativePose::Lanes<T> found = view.apart(seen_b, lane_b, seen_a);
+      for (std::uint32_t lane = 0; lane < kBoxes; ++lane)
+        push(boxes_a + lane, boxes_b, found[lane], lane < next_a.count);
+    } else {
+      const std::uint32_t from = down_a ? 0 : static_cast<std::uint32_t>(lane_a), to = down_a ? next_a.count : from + 1;
+      for (std::uint32_t k = from; k < to; ++k) {
+        const RelativePose::Lanes<T> found = view.apart(seen_a, k, seen_b);
+        if (!((found[0] <= limit) | (found[1] <= limit) | (found[2] <= limit) | (found[3] <= limit))) continue;
+        for (std::uint32_t lane = 0; lane < kBoxes; ++lane)
+          push(boxes_a + (k - from), boxes_b + lane, found[lane], lane < next_b.count);
+      }
+    }
+    for (std::size_t k = begin + 1; k < size; ++k) {
+      const Entry one = stack[k];
+      std::size_t place = k;
+      for (; place > begin && stack[place - 1].bound <= one.bound; --place) stack[place] = stack[place - 1];
+      stack[place] = one;
+    }
+    assert(size + kBoxes * kBoxes <= stack.size());
   }
 }
 
@@ -1049,14 +1161,6 @@ inline bool overlaps(const MeshSide& a, const MeshSide& b) {
   return found;
 }
 
-// How far a triangle reaches along a vector.
-inline solid::Projection extent_along(const std::array<double, 9>& corners, const Vec<3>& way) {
-  const auto height = [&](std::size_t k) {
-    return corners[k] * way[0] + corners[k + 1] * way[1] + corners[k + 2] * way[2];
-  };
-  const double p = height(0), q = height(3), r = height(6);
-  return {p < q ? (p < r ? p : r) : (q < r ? q : r), p > q ? (p > r ? p : r) : (q > r ? q : r)};
-}
 inline double gap_of(const solid::Projection& a, const solid::Projection& b) {
   const double onwards = b.lower - a.upper, back = a.lower - b.upper;
   return onwards > back ? onwards : back;
@@ -1164,9 +1268,9 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
   const RelativePose view(a, b);
   const bool are_meshes = a.is_mesh() && b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
-  // What separated two elements last is tried first on boxes and elements.
+  // What separated two elements last is tried first.
   Vec<3> way{1, 0, 0};
-  RelativePose::Axis axis = view.axis_along(a, b, way);
+  std::uint32_t number = 1;      // of such vectors
   solid::Projection of_other{};  // of a shape that is no mesh, along `way`
   // Around the nearest corner or edge are several triangles, equally near but for rounding; and where surfaces lie upon
   // one another, all triangles are equally deep.
@@ -1174,16 +1278,15 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
     const bool is_clear = distance < detail::kNone && distance > view.rounding();
     return (is_clear ? -0x1p-8 : distance <= 0 ? -0x1p-6 : 1.0) * view.rounding();
   };
-  const auto bounds = [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
-    if (!(best.distance < detail::kNone)) return view.apart(box, block, of_first);
-    const RelativePose::Lanes<double> along = view.apart(box, block, of_first, axis);
-    const double least = *std::min_element(along.begin(), along.begin() + block.count);
-    return least > 0 && least > limit ? along : view.apart(box, block, of_first);
-  };
-  walk_meshes(a, b, within, bounds, [&](std::int32_t face_a, std::int32_t face_b) {
+  const auto visit = [&](std::int32_t face_a, std::int32_t face_b) {
     if (are_meshes) {
+      const double least = limit + slack_of(best.distance);
+      if (gap_of(placed_a.extent(face_a, way, number), placed_b.extent(face_b, way, number)) > least) return limit;
       const std::array<double, 9>&corners_a = placed_a.corners(face_a), &corners_b = placed_b.corners(face_b);
-      if (limit < detail::kNone && are_beyond(corners_a, corners_b, limit + slack_of(best.distance), way)) return limit;
+      if (limit < detail::kNone && are_beyond(corners_a, corners_b, least, way)) {
+        ++number;
+        return limit;
+      }
       const ShapeView<3> x{ShapeKind::kTriangle, corners_a}, y{ShapeKind::kTriangle, corners_b};
       Vec<3> normal;
       double distance = signed_distance(x, y, &normal);
@@ -1194,7 +1297,7 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
       if (distance < best.distance && distance <= within) {
         best = {distance, normal, face_a, face_b};
         way = normal;
-        axis = view.axis_along(a, b, way);
+        ++number;
       }
     } else {
       const auto& corners = a.is_mesh() ? placed_a.corners(face_a) : placed_b.corners(face_b);
@@ -1208,14 +1311,17 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
       if (distance < best.distance && distance <= within) {
         best = {distance, normal, face_a, face_b};
         way = normal;
-        axis = view.axis_along(a, b, way);
         of_other = extent_along(a.is_mesh() ? b.alone() : a.alone(), way);
       }
     }
     if (best.distance <= enough) return detail::kEnough;
     limit = std::min(best.distance, within);
     return limit;
-  });
+  };
+  if (view.is_near())
+    walk_nearest<float>(a, b, view, within, visit);
+  else
+    walk_nearest<double>(a, b, view, within, visit);
   return best;
 }
 
