@@ -53,8 +53,10 @@ class Clearances(NamedTuple):
     gaps : ndarray, shape (m,), float64
         Their distances, at most the limit: 0 if they touch, overlap, or one is inside the other.
     points : ndarray, shape (m, 2, 3), float64
-        Where on the first and on the second: the points that are nearest to each other; if the surfaces meet, a point
-        where they do, twice; if one is inside the other, a point of that one, twice.
+        Where on the first and on the second: the points that are nearest to each other; if two meshes meet, a point
+        where their surfaces do, twice; if other shapes overlap, their deepest contact point, twice, as `contacts` gives
+        it: midway between the two surfaces, so not on them, and of deep overlaps not always in both shapes; if one is
+        inside the other, a point of that one, twice.
     inside : ndarray, shape (m,), int8
         1 if the second is wholly inside the first, without touching its surface; -1 if the first is in the second;
         else 0.
