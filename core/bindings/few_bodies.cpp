@@ -472,7 +472,7 @@ class FewBodies : public FewAnswers {
     to.prepared = attribute(name_of<"prepared">());
     to.kept_vertices = attribute(name_of<"core_vertices">());
     to.record[0] = 0;
-    to.vertices.put(0, &nb::cast<const KeptVertices&>(to.kept_vertices).tree);
+    if (!to.kept_vertices.is_none()) to.vertices.put(0, &nb::cast<const KeptVertices&>(to.kept_vertices).tree);
     to.geometries.push_back(geometry_of(to.prepared));
     return true;
   }

@@ -9,6 +9,7 @@
 
 #include "base/parallel.hpp"
 #include "bindings.hpp"
+#include "geometries.hpp"
 #include "placed_shapes.hpp"
 #include "robots/articulated.hpp"
 #include "robots/obstacles.hpp"
@@ -18,7 +19,7 @@ namespace broadphase::python {
 namespace {
 
 // Of a record, by the number in it. The list keeps the geometries alive.
-Geometry geometry_of(ShapeKind kind, std::span<const double> record, const nb::list& geometries) {
+Geometry checked_geometry(ShapeKind kind, std::span<const double> record, const nb::list& geometries) {
   if (!is_kept_elsewhere(kind) || kind == ShapeKind::kCustom) return {};
   const auto number = static_cast<std::size_t>(record[0]);
   if (number >= geometries.size()) throw nb::value_error("a record names a geometry that is not given");
@@ -35,7 +36,7 @@ void make_obstacles(Obstacles* self, const PlacedShapes& shapes, Rows rows, nb::
     const auto row = static_cast<std::size_t>(rows.data()[k]);
     if (!shapes.store.has(row)) throw nb::index_error("the row has no shape");
     const ShapeView<3> shape = shapes.store.placed<3>(row);
-    const Geometry geometry = geometry_of(shape.kind, shape.record, geometries);
+    const Geometry geometry = checked_geometry(shape.kind, shape.record, geometries);
     pieces[k] = {{{shape.kind, shape.record}, geometry.polytope}, geometry, {}};
     pieces[k].set_box(shapes.store.vertices(shape.kind, shape.record));
     begins.push_back(numbers.size());
@@ -90,7 +91,7 @@ void make_articulated(Articulated* self, Vector<std::int32_t> parents, Vector<st
         !is_well_formed(part_kinds.data()[k], {record, size}, 3))
       throw nb::value_error("malformed record of a part");
     part.local.assign(record, record + size);
-    part.geometry = geometry_of(part.kind, part.local, geometries);
+    part.geometry = checked_geometry(part.kind, part.local, geometries);
     if (part.geometry.is_known()) part.vertices = vertices.trees()[static_cast<std::size_t>(part.local[0])];
     part.meets_obstacles = meet_obstacles.data()[k] != 0;
     record += size;

@@ -15,6 +15,7 @@
 // Contact-Space Projection", ACM Transactions on Graphics 31, 2012, doi:10.1145/2077341.2077346.
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "narrow/half_spaces.hpp"
 #include "narrow/height_field.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/polytope_core.hpp"
@@ -87,6 +89,12 @@ Box shifted(Box box, const Vec3& by) {
   box.upper = box.upper + by;
   return box;
 }
+// How far a box reaches back along a vector.
+double lowest_of(const Box& box, const Vec3& way) {
+  double lowest = 0;
+  for (std::size_t k = 0; k < 3; ++k) lowest += way[k] * (way[k] > 0 ? box.lower[k] : box.upper[k]);
+  return lowest;
+}
 // When a box that moves first meets another one, if it does before the end; else infinite.
 double entry_of(const Box& moving, const Vec3& motion, const Box& still) {
   double begin = 0, end = 1;
@@ -101,6 +109,19 @@ double entry_of(const Box& moving, const Vec3& motion, const Box& still) {
   }
   return begin <= end ? begin : kNone;
 }
+
+// The numbers of a convex shape.
+struct Record {
+  std::array<double, 19> numbers;  // as of a hull, which has most
+  std::size_t count = 0;
+
+  void take(std::span<const double> record) {
+    assert(record.size() <= numbers.size());
+    count = record.size();
+    std::copy(record.begin(), record.end(), numbers.begin());
+  }
+  std::span<double> span() { return {numbers.data(), count}; }
+};
 
 // Where the field is.
 class Frame {
@@ -122,30 +143,35 @@ class Frame {
     return is_turned_ ? axes_[0] * own[0] + axes_[1] * own[1] + axes_[2] * own[2] : own;
   }
   Vec3 place(const Vec3& own) const { return way(own) + origin_; }
-  // From a placed record to one in this frame. The kind may become that of a box along the axes, or be one no more.
-  ShapeKind bring(ShapeKind kind, std::span<const double> record, std::vector<double>& to) const {
-    to.assign(record.begin(), record.end());
+  // Whether it is that of the world.
+  bool is_world() const { return !is_turned_ && solid::is_zero(origin_); }
+  // A placed record of a convex shape in this frame. The kind may become that of a box along the axes, or be one no
+  // more.
+  ShapeView<3> bring(const ShapeView<3>& shape, Record& to) const {
+    ShapeKind kind = shape.kind;
+    to.take(shape.record);
     if (kind == ShapeKind::kBox && is_turned_) {
-      to.assign(15, 0.0);
+      to.count = 15;
+      to.numbers.fill(0.0);
       for (std::size_t k = 0; k < 3; ++k) {
-        to[k] = record[k] / 2 + record[3 + k] / 2;
-        to[3 + k] = record[3 + k] / 2 - record[k] / 2;
-        to[6 + 4 * k] = 1;
+        to.numbers[k] = shape.record[k] / 2 + shape.record[3 + k] / 2;
+        to.numbers[3 + k] = shape.record[3 + k] / 2 - shape.record[k] / 2;
+        to.numbers[6 + 4 * k] = 1;
       }
       kind = ShapeKind::kOrientedBox;
     }
     const Vec3 back = -origin_;
-    shift_shape<3>(kind, to, back.data());
-    if (!is_turned_) return kind;
+    shift_shape<3>(kind, to.span(), back.data());
+    if (!is_turned_) return {kind, to.span()};
     constexpr Vec3 kHere{};
     Pose<3> pose(kHere.data(), nullptr);
     pose.is_turned = true;
     for (std::size_t i = 0; i < 3; ++i)
       std::copy_n(axes_[i].begin(), 3, pose.matrix.begin() + 3 * static_cast<std::ptrdiff_t>(i));
-    const std::vector<double> from = to;
-    kind = place_shape<3>(kind, from, pose, to.data());
-    if (kind == ShapeKind::kBox) to.resize(6);
-    return kind;
+    Record from = to;
+    kind = place_shape<3>(kind, from.span(), pose, to.numbers.data());
+    if (kind == ShapeKind::kBox) to.count = 6;
+    return {kind, to.span()};
   }
 
  private:
@@ -165,10 +191,10 @@ struct Part {
     box = {bounds.lower, bounds.upper};
   }
   // Moved; `numbers` is the storage of its record.
-  Part(const Part& of, const Vec3& by, std::vector<double>& numbers) : element(of.element), box(shifted(of.box, by)) {
-    numbers.assign(of.element.shape.record.begin(), of.element.shape.record.end());
-    shift_shape<3>(of.element.shape.kind, numbers, by.data());
-    element.shape.record = numbers;
+  Part(const Part& of, const Vec3& by, Record& numbers) : element(of.element), box(shifted(of.box, by)) {
+    numbers.take(of.element.shape.record);
+    shift_shape<3>(of.element.shape.kind, numbers.span(), by.data());
+    element.shape.record = numbers.span();
   }
   // Any point of it.
   Vec3 inner() const {
@@ -180,6 +206,12 @@ struct Part {
     return at;
   }
 };
+
+double highest_along(const Part& part, const Vec3& way) {
+  const ShapeView<3>& shape = part.element.shape;
+  if (!is_curved(shape)) return extent_along(part.element, way).upper;
+  return dot(solid::vector_at(shape.record, 0) + farthest_of<3>(shape, way), way);
+}
 
 struct Nearest {
   double distance = kNone;
@@ -214,6 +246,7 @@ class Terrain {
   }
 
   bool overlaps(const Part& part) const {
+    if (is_half_space(part.element.shape)) return lowest_above(HalfSpace<3>(part.element.shape), 0.0) <= 0;
     if (!meet(part.box, box_)) return false;
     if (field_.contains(part.inner())) return true;
     if (meet(part.box, base_) && broadphase::overlaps(part.element, base())) return true;
@@ -243,6 +276,11 @@ class Terrain {
   // depth counts.
   Nearest nearest(const Part& part, double within, double enough) const {
     Nearest best;
+    if (is_half_space(part.element.shape)) {
+      const HalfSpace<3> below(part.element.shape);
+      const double height = lowest_above(below, enough);
+      return height <= within ? Nearest{height, below.normal, {}} : best;
+    }
     const bool is_inside = meet(part.box, box_) && field_.contains(part.inner());
     // From inside, the nearest of the surface is where the search for a way out begins, however far it is.
     const double most = is_inside ? kNone : within;
@@ -254,7 +292,7 @@ class Terrain {
       if (!(distance < best.distance && distance <= most)) return;
       best = {distance, normal, corners != nullptr ? std::optional(*corners) : std::nullopt};
       limit = std::min(limit, distance);
-      reach = extent_along(part.element, normal).upper;
+      reach = highest_along(part, normal);
     };
     // How far what is in a box is away; at least as far as along the direction of what is nearest so far.
     const auto bound = [&](const Box& box) {
@@ -290,27 +328,83 @@ class Terrain {
   // When a part that does not overlap the field first touches it; infinite if not before the end.
   double first_touch(const Part& part, const Vec3& motion, Vec3* normal) const {
     double first = kNone;
+    if (is_half_space(part.element.shape)) {
+      const HalfSpace<3> below(part.element.shape);
+      const double speed = dot(below.normal, motion);
+      if (!(speed > 0)) return first;
+      *normal = below.normal;
+      first = lowest_above(below, -kNone) / speed;
+      return first <= 1 ? first : kNone;
+    }
     const double spare = kRounding * (size_of(part.box) + size_of(shifted(part.box, motion)) + size_);
     const Box around = grown(part.box, spare);
+    // How far the part reaches along the normal of what it touches first, as far as is known, and how fast it moves so.
+    Vec3 way{};
+    double reach = kNone, speed = 1;
     const auto keep = [&](const Element& with) {
-      Vec3 way;
-      const double time = broadphase::impact_time(part.element, motion, with, &way);
+      Vec3 found;
+      const double time = broadphase::impact_time(part.element, motion, with, &found);
       if (!(time < first)) return;
       first = time;
-      *normal = way;
+      *normal = found;
+      if (!(dot(found, motion) > 0)) return;
+      way = found;
+      speed = dot(way, motion);
+      reach = highest_along(part, way) + spare;
     };
-    if (entry_of(around, motion, base_) < kNone) keep(base());
-    field_.walk(
-        field_.window(joined(around, shifted(around, motion))), std::min(first, 1.0),
-        [&](const Box& block) { return entry_of(around, motion, block); },
-        [&](std::size_t row, std::size_t column) {
-          field_.each_triangle(row, column, [&](const Corners& corners) {
-            if (entry_of(around, motion, box_of(corners)) <= std::min(first, 1.0)) keep(triangle_of(corners));
-            return true;
-          });
-          return std::min(first, 1.0);
-        });
+    const auto bound = [&](const Box& box) {
+      return std::max(entry_of(around, motion, box), (lowest_of(box, way) - reach) / speed);
+    };
+    if (bound(base_) < kNone) keep(base());
+    field_.walk(field_.window(joined(around, shifted(around, motion))), std::min(first, 1.0), bound,
+                [&](std::size_t row, std::size_t column) {
+                  field_.each_triangle(row, column, [&](const Corners& corners) {
+                    const double limit = std::min(first, 1.0);
+                    if (bound(box_of(corners)) <= limit && extent_along(corners, way).lower - reach <= limit * speed)
+                      keep(triangle_of(corners));
+                    return true;
+                  });
+                  return std::min(first, 1.0);
+                });
     return first;
+  }
+
+  // How low the field reaches above a half space, exactly if that is more than `enough`: the lowest of its corners.
+  double lowest_above(const HalfSpace<3>& below, double enough) const {
+    double lowest = kNone;
+    each_corner(below, kNone, [&](const Vec3&, double height) {
+      lowest = std::min(lowest, height);
+      return lowest <= enough ? kEnough : lowest;
+    });
+    return lowest;
+  }
+  // Calls visit(corner, height above a half space) for corners of the field whose height is at most a limit, and for
+  // some that are higher. `visit` returns the new limit; NaN ends it.
+  template <class Visit>
+  void each_corner(const HalfSpace<3>& below, double limit, const Visit& visit) const {
+    const auto look = [&](const Vec3& at) {
+      const double height = below.height(at.data());
+      if (height <= limit) limit = visit(at, height);
+      return limit == limit;
+    };
+    for (std::size_t c = 0; c < 8; ++c)
+      if (!look({c & 1 ? base_.upper[0] : base_.lower[0], c & 2 ? base_.upper[1] : base_.lower[1],
+                 c & 4 ? base_.upper[2] : base_.lower[2]}))
+        return;
+    const double spare = kRounding * (size_ + solid::magnitude(below.at));
+    field_.walk(
+        field_.all(), limit,
+        [&](const Box& box) {
+          Vec3 corner;
+          for (std::size_t k = 0; k < 3; ++k) corner[k] = below.normal[k] > 0 ? box.lower[k] : box.upper[k];
+          return below.height(corner.data()) - spare;
+        },
+        [&](std::size_t row, std::size_t column) {
+          field_.each_triangle(row, column, [&](const Corners& t) {
+            return look({t[0], t[1], t[2]}) && look({t[3], t[4], t[5]}) && look({t[6], t[7], t[8]});
+          });
+          return limit;
+        });
   }
 
   // Points of the contact of a part, in order of their depth.
@@ -332,7 +426,7 @@ class Terrain {
     }
     *normal = way;
     if (!(far > 0)) return 0;
-    std::vector<double> numbers;
+    Record numbers;
     double length = far + size + 0x1p-20 * (size_ + size);
     for (int round = 0; round < 2; ++round) {
       Vec3 at_touch;
@@ -354,7 +448,7 @@ class Terrain {
     WayOut best;
     std::vector<Vec3> tried;
     const auto look = [&](Vec3 way) {
-      constexpr int kMostSteps = 16;
+      constexpr int kMostSteps = 8;
       constexpr double kSame = 1e-9;
       for (int step = 0; step < kMostSteps; ++step) {
         const auto is_same = [&](const Vec3& other) { return squared(way - other) <= kSame * kSame; };
@@ -385,7 +479,7 @@ class Terrain {
           const double slope = k % 2 == 0 ? normal[k / 2] : -normal[k / 2];
           if (slope <= slopes[k] + kLeast) continue;
           // Where the part is less deep than on the best way.
-          const double depth = dot(p, normal) - lowest_along(part, normal);
+          const double depth = dot(p, normal) + highest_along(part, -normal);
           if (!(depth >= 0 && depth < best.length) || !broadphase::overlaps(part.element, triangle_of(t))) continue;
           slopes[k] = slope;
           steepest[k] = normal;
@@ -408,12 +502,6 @@ class Terrain {
     return best;
   }
 
-  static double lowest_along(const Part& part, const Vec3& way) {
-    const ShapeView<3>& shape = part.element.shape;
-    if (!is_curved(shape)) return extent_along(part.element, way).lower;
-    return dot(solid::vector_at(shape.record, 0) + farthest_of<3>(shape, -way), way);
-  }
-
   // Of the triangles that a part overlaps, so many are looked at for the steepest.
   static constexpr std::size_t kMostLookedAt = 4096;
   static constexpr double kLeast = 1e-3;
@@ -428,6 +516,50 @@ class Terrain {
 void Terrain::put_points(const Part& part, Contact<3>& contact) const {
   using polytopes::Outline, polytopes::Place;
   const Vec3& normal = contact.normal;
+  if (is_half_space(part.element.shape)) {
+    // Of the lowest corners, those that reach the farthest in eight directions.
+    constexpr std::size_t kWays = 8;
+    const HalfSpace<3> below(part.element.shape);
+    const polytopes::Across across(normal);
+    Vec3 lowest{};
+    double least = kNone;
+    each_corner(below, kNone, [&](const Vec3& at, double height) {
+      if (height < least) lowest = at;
+      least = std::min(least, height);
+      return least;
+    });
+    std::array<Vec3, kWays> corners;
+    std::array<double, kWays> reaches;
+    corners.fill(lowest);
+    reaches.fill(0);
+    const double limit = least + polytopes::kFlat * size_;
+    each_corner(below, limit, [&](const Vec3& at, double) {
+      const Place seen = across.place(at - lowest);
+      for (std::size_t k = 0; k < kWays; ++k) {
+        constexpr std::array<Place, kWays> kSides{
+            {{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, -1}, {1, -1}, {-1, 1}}};
+        const double reach = seen[0] * kSides[k][0] + seen[1] * kSides[k][1];
+        if (!(reach > reaches[k])) continue;
+        reaches[k] = reach;
+        corners[k] = at;
+      }
+      return limit;
+    });
+    Outline places{Place{}};
+    std::vector<Vec3> found{lowest};
+    for (const Vec3& at : corners)
+      if (std::find(found.begin(), found.end(), at) == found.end()) {
+        found.push_back(at);
+        places.push_back(across.place(at - lowest));
+      }
+    const Outline all = places;
+    polytopes::keep_four(places);
+    for (const Place& place : places) {
+      const Vec3& at = found[static_cast<std::size_t>(std::find(all.begin(), all.end(), place) - all.begin())];
+      contact.points[contact.count++] = at - normal * (below.height(at.data()) / 2);
+    }
+    return;
+  }
   double size = 0;
   for (std::size_t k = 0; k < 3; ++k) size = std::max(size, part.box.upper[k] - part.box.lower[k]);
   const polytopes::Frame frame(part.inner(), size > 0 ? std::clamp(std::ilogb(size) + 1, -900, 900) : 0);
@@ -537,12 +669,12 @@ void Terrain::put_points(const Part& part, Contact<3>& contact) const {
 // triangle in its own frame, or null, returns the new limit; NaN ends it.
 template <class Bound, class Visit>
 void each_part(const MeshSide& side, const Frame& frame, double limit, const Bound& bound, const Visit& visit) {
-  std::vector<double> numbers;
   if (!side.is_mesh() && !side.is_field()) {
     const Element& alone = side.alone();
+    Record numbers;
     for_each_simple<3>(alone.shape, [&](const ShapeView<3>& part) {
-      const ShapeKind kind = frame.bring(part.kind, part.record, numbers);
-      const double found = visit(Part({{kind, numbers}, alone.polytope}), std::int32_t{-1}, nullptr);
+      const ShapeView<3> own = frame.is_world() ? part : frame.bring(part, numbers);
+      const double found = visit(Part({own, alone.polytope}), std::int32_t{-1}, nullptr);
       return found == found;
     });
     return;
@@ -733,14 +865,14 @@ Contact<3> contact(const MeshSide& a, const MeshSide& b) {
   const Frame frame(field);
   const Terrain terrain(field.field());
   NearestPart best;
-  std::vector<double> numbers;
+  Record numbers;
   ShapeKind kind = ShapeKind::kPoint;
   const Polytope* polytope = nullptr;
   const auto look = [&](const Part& part, std::int32_t face, const double*) {
     Nearest found = terrain.nearest(part, kNone, -kNone);
     if (found.distance < best.nearest.distance) {
       best = {std::move(found), face};
-      numbers.assign(part.element.shape.record.begin(), part.element.shape.record.end());
+      numbers.take(part.element.shape.record);
       kind = part.element.shape.kind;
       polytope = part.element.polytope;
     }
@@ -750,7 +882,7 @@ Contact<3> contact(const MeshSide& a, const MeshSide& b) {
       other, frame, 0.0, [&](const Box& box, double limit) { return terrain.bound_of(box, std::max(limit, 0.0)); },
       look);
   Contact<3> result;
-  if (numbers.empty() || (other.is_field() && best.nearest.distance > 0)) {
+  if (numbers.count == 0 || (other.is_field() && best.nearest.distance > 0)) {
     // The other field holds this one.
     const NearestPart found = nearest_of(field, other, kNone, -kNone);
     result.normal = found.nearest.normal;
@@ -759,7 +891,7 @@ Contact<3> contact(const MeshSide& a, const MeshSide& b) {
   } else {
     result.normal = best.nearest.normal;
     result.depth = std::max(0.0, -best.nearest.distance);
-    terrain.put_points(Part({{kind, numbers}, polytope}), result);
+    terrain.put_points(Part({{kind, numbers.span()}, polytope}), result);
   }
   result.normal = frame.way(turns ? -result.normal : result.normal);
   for (std::size_t k = 0; k < result.count; ++k) result.points[k] = frame.place(result.points[k]);

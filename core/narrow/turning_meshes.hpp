@@ -99,7 +99,8 @@ inline double impact_time(const TurningPair<3>& pair, const Geometry& geometry, 
   double time = 0;
   for (;;) {
     const MeshSide a = first.at(time), b = second.at(time);
-    const bool is_above = is_mesh_above(a, b);
+    const bool is_above =
+        is_mesh_above(a, b) || (has_field && (is_unbounded(pair.first.local) || is_unbounded(pair.second.local)));
     std::optional<RelativePose> view;
     if (!is_above) view.emplace(a, b);
     double apart = is_above ? -kNone : view->apart(a.blocks()->box(0), *b.blocks(), false)[0];

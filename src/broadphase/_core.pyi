@@ -734,6 +734,12 @@ class Polytope:
     @property
     def memory_bytes(self) -> int: ...
 
+class HeightField:
+    def __init__(self, heights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], dx: float, dy: float, bottom: float) -> None: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
+
 class KeptGeometries:
     """What the core keeps of hulls and meshes by number, looked up once."""
 

@@ -148,6 +148,9 @@ RECORDED = {
 PARTS = {d: [row.name for row in TYPES if d in row.dimensions and row.shape_class.kind in CORNERED[d]] for d in (2, 3)}
 EXACT = {d: [*PARTS[d], "Compound"] for d in (2, 3)}
 
+# Names of the classes that are described by more than their records: one shape at a time.
+KEPT = [row.name for row in TYPES if RECORDS[row.shape_class.kind].is_kept_elsewhere]
+
 
 def shape_of(name, numbers):
     """One shape of a class, of certain numbers."""

@@ -52,7 +52,7 @@ def mixed_world(d, seed, names=None, **options):
     world = bp.World(dim=d, **options)
     every = shape_cases.BOUNDED if options.get("boundary") == "wrap" else shape_cases.CLASSES
     for name in names or every[d]:
-        kept = name in ("ConvexHull", "Mesh")
+        kept = name in shape_cases.KEPT
         numbers = shape_cases.Numbers(rng, d) if kept else shape_cases.Rows(rng, d, count)
         turns = rng.uniform(0, 6, count) if d == 2 else rng.normal(size=(count, 4))
         layer = rng.choice(["ball", "wall"], count).tolist()

@@ -27,7 +27,7 @@ class Scene:
         self.world = bp.World(dim=d, **options)
         every = shape_cases.BOUNDED if options.get("boundary") == "wrap" else shape_cases.CLASSES
         for name in every[d]:
-            kept = name in ("ConvexHull", "Mesh")
+            kept = name in shape_cases.KEPT
             numbers = shape_cases.Numbers(self.rng, d) if kept else shape_cases.Rows(self.rng, d, count)
             layer = self.rng.choice(["ball", "wall"], count).tolist()
             self.world.add_many(
