@@ -250,6 +250,14 @@ def _sector(numbers: Floats, dim: int) -> Shape:
     return Sector(np.hypot(*begin), min(angle, np.pi), offset=unless_zero(tip), rotation=rotation or None)
 
 
+def _half_space(numbers: Floats, dim: int) -> Shape:
+    point, normal = numbers[:dim], numbers[dim:]
+    height = point @ normal
+    if np.array_equal(normal * height, point):
+        return HalfSpace(normal, height)
+    return HalfSpace(normal, offset=point)
+
+
 TYPES = (
     ShapeType(
         Point, (2, 3), lambda numbers, dim: Point(offset=unless_zero(numbers)), _dots, keys={}, rotates=False
@@ -280,10 +288,7 @@ TYPES = (
     ),
     ShapeType(Ellipsoid, (3,), _ellipsoid, _oriented("ball"), keys={"radii": "vector"}, solid="ball"),
     ShapeType(Sector, (2,), _sector, _sectors, keys={"radius": "length", "angle": "length"}),
-    ShapeType(
-        HalfSpace, (2, 3), lambda numbers, dim: HalfSpace(numbers[dim:], offset=unless_zero(numbers[:dim])),
-        _boundaries, keys={"normal": "vector", "height": "number"},
-    ),
+    ShapeType(HalfSpace, (2, 3), _half_space, _boundaries, keys={"normal": "vector", "height": "number"}),
     ShapeType(
         Rectangle, (2,), _oriented_box(Rectangle), _oriented("box"), keys={"width": "length", "height": "length"}
     ),
