@@ -11,6 +11,7 @@
 #include "bindings.hpp"
 #include "geometries.hpp"
 #include "narrow/clearances.hpp"
+#include "narrow/convex_meshes.hpp"
 #include "narrow/duplicates.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
@@ -43,7 +44,9 @@ nb::list mesh_trees(nb::list meshes, unsigned workers) {
     given.emplace_back(nb::cast<Table<double>>(mesh[0]), nb::cast<Table<std::int32_t>>(mesh[1]));
   return made_by<MeshTree>(given.size(), workers, [&](std::size_t k) {
     const auto& [vertices, faces] = given[k];
-    return MeshTree({vertices.data(), vertices.size()}, {faces.data(), faces.size()});
+    MeshTree tree({vertices.data(), vertices.size()}, {faces.data(), faces.size()});
+    tree.keep_hull(hull_if_convex(tree));
+    return tree;
   });
 }
 
@@ -154,7 +157,7 @@ nb::object distances(const PlacedShapes& a, nb::list geometries_a, const PlacedS
   for_each(a, geometries_a, b, geometries_b, first, second, offsets, workers,
            [&](std::size_t k, const MeshSide& x, const MeshSide& y) {
              found.put<3>(k, [&](Vec<3>* normal) {
-               const NearestElements nearest = nearest_elements(x, y, within);
+               const Separation nearest = separation(x, y, within);
                *normal = nearest.normal;
                return nearest.distance;
              });

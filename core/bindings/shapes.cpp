@@ -176,7 +176,7 @@ nb::object distance_of_two(const PlacedShapes& a, const KeptGeometries& geometri
   constexpr double kNone = std::numeric_limits<double>::infinity();
   if (a.dimension == 3)
     return with_two_sides(a, geometries_a, b, geometries_b, [&](const MeshSide& x, const MeshSide& y) {
-      const double distance = nearest_elements(x, y, within).distance;
+      const double distance = separation(x, y, within).distance;
       return distance <= within ? distance : kNone;
     });
   const ShapeView<2> one = a.store.placed<2>(0), other = b.store.placed<2>(0);

@@ -68,19 +68,6 @@ class MeshSolid {
     return ignored_.capacity() * sizeof(std::uint8_t) + shells_.capacity() * sizeof(std::int32_t);
   }
 
- private:
-  using Triple = std::array<std::uint32_t, 3>;
-  // The places of its corners, ascending: that of the first in the upper half of `edge`, of the second in the lower.
-  struct Face {
-    std::uint64_t edge;
-    std::uint32_t high;
-    std::int32_t face;
-
-    bool operator<(const Face& other) const {
-      return edge != other.edge ? edge < other.edge : high != other.high ? high < other.high : face < other.face;
-    }
-  };
-
   // For each vertex one of those in the same place, and the same for all of them.
   static std::vector<std::uint32_t> places_of(const MeshTree& tree) {
     struct Vertex {
@@ -113,6 +100,19 @@ class MeshSolid {
           k > 0 && compare(order[k - 1], order[k]) == 0 ? places[order[k - 1].number] : order[k].number;
     return places;
   }
+
+ private:
+  using Triple = std::array<std::uint32_t, 3>;
+  // The places of its corners, ascending: that of the first in the upper half of `edge`, of the second in the lower.
+  struct Face {
+    std::uint64_t edge;
+    std::uint32_t high;
+    std::int32_t face;
+
+    bool operator<(const Face& other) const {
+      return edge != other.edge ? edge < other.edge : high != other.high ? high < other.high : face < other.face;
+    }
+  };
 
   // First by the place in the upper half of the edge, of which there are so many: few items have the same one.
   template <class Item>
@@ -470,9 +470,8 @@ inline double deepest_point(const PlacedSolid& outer, const PlacedSolid& other, 
 
 // How deep two shapes that meet are in each other.
 inline Depth depth(const PlacedSolid& a, const PlacedSolid& b) {
-  const bool is_of_field = a.side.is_field() || b.side.is_field();
-  if (is_of_field || (!a.side.is_mesh() && !b.side.is_mesh()))
-    return {std::max(0.0, -nearest_elements(a.side, b.side).distance), DepthBy::kShapes};
+  if (a.side.is_field() || b.side.is_field() || (a.side.has_solid() && b.side.has_solid()))
+    return {std::max(0.0, -separation(a.side, b.side, detail::kNone).distance), DepthBy::kShapes};
   for (const bool of_faces : {false, true}) {
     const double deepest = detail::deepest_point(b, a, of_faces, detail::deepest_point(a, b, of_faces, 0.0));
     if (deepest > 0) return {deepest, of_faces ? DepthBy::kFaces : DepthBy::kVertices};

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -114,6 +115,10 @@ class MeshTree {
     write_boxes();
   }
 
+  // The hull of a convex mesh, which is its surface with the inside (convex_meshes.hpp); null of all others.
+  const Polytope* hull() const { return hull_.get(); }
+  void keep_hull(std::unique_ptr<const Polytope> hull) { hull_ = std::move(hull); }
+
   // The first has only one box, around all.
   const MeshBlock* blocks() const { return blocks_.data(); }
   const MeshUnits& units() const { return units_; }
@@ -126,9 +131,12 @@ class MeshTree {
     return static_cast<std::size_t>(faces_[3 * static_cast<std::size_t>(face) + which]);
   }
   const double* corner(std::int32_t face, std::size_t which) const { return vertex(vertex_of(face, which)); }
+  bool precedes(const MeshTree& other) const {
+    return vertices_ != other.vertices_ ? vertices_ < other.vertices_ : faces_ < other.faces_;
+  }
   std::size_t memory_bytes() const {
     return vertices_.capacity() * sizeof(double) + (faces_.capacity() + rows_.capacity()) * sizeof(std::int32_t) +
-           blocks_.capacity() * sizeof(MeshBlock);
+           blocks_.capacity() * sizeof(MeshBlock) + (hull_ != nullptr ? hull_->memory_bytes() : 0);
   }
 
  private:
@@ -293,6 +301,7 @@ class MeshTree {
   std::vector<double> vertices_;
   std::vector<std::int32_t> faces_, rows_;
   std::vector<MeshBlock> blocks_;
+  std::unique_ptr<const Polytope> hull_;
 };
 
 // ---- The walk: pairs of triangles of two placed meshes whose boxes are close, nearest first ----
@@ -322,6 +331,17 @@ class MeshSide {
   bool is_mesh() const { return tree_ != nullptr; }
   bool is_field() const { return field_ != nullptr; }
   const HeightField& field() const { return *field_; }
+  // Whether it is neither a height field nor a mesh, or a convex mesh: then `solid` is the shape with its inside.
+  // `record` is its storage.
+  bool has_solid() const { return !is_field() && (tree_ == nullptr || tree_->hull() != nullptr); }
+  Element solid(std::array<double, 13>& record) const {
+    if (tree_ == nullptr) return alone_;
+    for (std::size_t i = 0; i < 3; ++i) {
+      record[1 + i] = origin(i);
+      for (std::size_t k = 0; k < 3; ++k) record[4 + 3 * i + k] = axes_[i][k];
+    }
+    return {{ShapeKind::kHull, record}, tree_->hull()};
+  }
   // The shape, if it is no mesh.
   const Element& alone() const { return alone_; }
   const MeshBlock* blocks() const { return tree_ != nullptr ? tree_->blocks() : &box().block; }
@@ -331,6 +351,14 @@ class MeshSide {
   double origin(std::size_t k) const { return origin_[k] + offset_[k]; }
 
   const MeshTree& tree() const { return *tree_; }
+  // An order of shapes that are not the same: meshes come first.
+  bool precedes(const MeshSide& other) const {
+    if (is_mesh() != other.is_mesh()) return is_mesh();
+    for (std::size_t k = 0; k < 3; ++k)
+      if (origin(k) != other.origin(k)) return origin(k) < other.origin(k);
+    if (axes_ != other.axes_) return axes_ < other.axes_;
+    return is_mesh() && tree_ != other.tree_ && tree_->precedes(*other.tree_);
+  }
   // A placed vertex in world coordinates.
   Vec<3> vertex(std::size_t number) const { return placed(tree_->vertex(number)); }
   // A placed triangle in world coordinates. Exact answers refer to these rounded corners. `corners` is its storage.
@@ -1243,10 +1271,10 @@ inline solid::Projection extent_along(const Element& element, const Vec<3>& way)
   return found;
 }
 
-// The nearest elements within a limit; stops as soon as some are at most `enough` apart.
-inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, double within = detail::kNone,
-                                        double enough = -detail::kNone) {
-  if (a.is_field() || b.is_field()) return height_fields::nearest_elements(a, b, within, enough);
+namespace detail {
+
+// As nearest_elements; of several that are equally near but for rounding, the order of the two shapes decides.
+inline NearestElements nearest_in_order(const MeshSide& a, const MeshSide& b, double within, double enough) {
   NearestElements best;
   if (!a.is_mesh() && !b.is_mesh()) {
     best.distance = signed_distance(a.alone(), b.alone(), &best.normal);
@@ -1325,6 +1353,19 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
   return best;
 }
 
+}  // namespace detail
+
+// Those within a limit; stops as soon as some are at most `enough` apart. The same in either order of the two shapes.
+inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, double within = detail::kNone,
+                                        double enough = -detail::kNone) {
+  if (a.is_field() || b.is_field()) return height_fields::nearest_elements(a, b, within, enough);
+  if (!b.precedes(a)) return detail::nearest_in_order(a, b, within, enough);
+  NearestElements found = detail::nearest_in_order(b, a, within, enough);
+  found.normal = solid::operator-(found.normal);
+  std::swap(found.first, found.second);
+  return found;
+}
+
 // The triangle of a mesh that is nearest to a point, as `second`: what nearest_elements would find, in half the time,
 // because a point is compared with boxes along the axes of the mesh alone.
 inline NearestElements nearest_face(const Vec<3>& point, const MeshSide& mesh, double within, double enough) {
@@ -1398,10 +1439,29 @@ inline NearestElements nearest_face(const Vec<3>& point, const MeshSide& mesh, d
   return best;
 }
 
-// The contact of the two nearest elements. Precondition: they overlap.
+// The signed distance of two shapes that is at most `within`, and its direction. Of surfaces that meet, the depth is
+// that of the solids, if both are convex; else that of the elements which are deepest in each other.
+struct Separation {
+  double distance;
+  Vec<3> normal;
+};
+inline Separation separation(const MeshSide& a, const MeshSide& b, double within) {
+  const bool are_solid = a.has_solid() && b.has_solid();
+  const NearestElements nearest = nearest_elements(a, b, within, are_solid ? 0.0 : -detail::kNone);
+  if (!are_solid || nearest.distance > 0 || (!a.is_mesh() && !b.is_mesh())) return {nearest.distance, nearest.normal};
+  std::array<double, 13> record_a, record_b;
+  Separation found;
+  found.distance = std::min(0.0, signed_distance(a.solid(record_a), b.solid(record_b), &found.normal));
+  return found;
+}
+
+// The contact of two convex solids, or of the two nearest elements. Precondition: they overlap.
 inline Contact<3> contact(const MeshSide& a, const MeshSide& b) {
   if (a.is_field() || b.is_field()) return height_fields::contact(a, b);
-  if (!a.is_mesh() && !b.is_mesh()) return contact(a.alone(), b.alone());
+  if (a.has_solid() && b.has_solid()) {
+    std::array<double, 13> record_a, record_b;
+    return contact(a.solid(record_a), b.solid(record_b));
+  }
   const NearestElements nearest = nearest_elements(a, b);
   std::array<double, 9> corners_a, corners_b;
   return contact(a.element(nearest.first, corners_a), b.element(nearest.second, corners_b));

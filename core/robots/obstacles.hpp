@@ -154,7 +154,7 @@ inline bool overlap(const Piece& a, const Piece& b) {
 inline double distance(const Piece& a, const Piece& b, double limit) {
   Vec<3> normal;
   if (a.is_element() && b.is_element()) return signed_distance(a.element, b.element, &normal);
-  return nearest_elements(a.side(), b.side(), limit).distance;
+  return separation(a.side(), b.side(), limit).distance;
 }
 // 0 for pieces that overlap, whatever rounding says.
 inline double clearance(const Piece& a, const Piece& b, double limit) {

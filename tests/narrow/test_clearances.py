@@ -336,8 +336,15 @@ def test_clashes_of_cubes_are_what_their_sides_say():
     assert found.counts() == {"duplicate": 1, "penetrates": 1, "contains": 1, "touches": 2, "near": 2}
 
 
+def with_a_piece_far_away(mesh):
+    """A mesh that is not convex, because it has two pieces."""
+    faces = np.concatenate([mesh.faces, mesh.faces + len(mesh.vertices)])
+    return bp.Mesh(np.concatenate([mesh.vertices, mesh.vertices + np.array([0, 0, 50])]), faces)
+
+
 def test_depth_of_a_mesh_is_that_of_its_deepest_vertex():
     spike = bp.Mesh([[0.0, 0, 0.3], [1, 0, 5], [0, 1, 5], [-1, -1, 5]], [[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])
+    spike = with_a_piece_far_away(spike)
     box = cube(2.0, at=-np.asarray(CUBE, float).mean(axis=0) * 2 / np.ptp(CUBE))
     found = bp.clashes(placed([box, spike]))
     assert found.kinds.tolist() == ["penetrates"]
@@ -346,10 +353,11 @@ def test_depth_of_a_mesh_is_that_of_its_deepest_vertex():
 
 
 def test_meshes_with_faces_in_one_plane_are_as_deep_as_the_middles_of_triangles():
-    found = bp.clashes(placed([cube(6.0), cube(6.0, at=(5, 0, 0))]), tolerance=1e-9)
-    assert found.kinds.tolist() == ["penetrates"]
-    assert found.depths_by.tolist() == ["faces"]
-    assert np.allclose(found.depths, 1.0)
+    for first, by in ((with_a_piece_far_away(cube(6.0)), "faces"), (cube(6.0), "shapes")):
+        found = bp.clashes(placed([first, cube(6.0, at=(5, 0, 0))]), tolerance=1e-9)
+        assert found.kinds.tolist() == ["penetrates"]
+        assert found.depths_by.tolist() == [by]
+        assert np.allclose(found.depths, 1.0)
 
 
 def test_filters_leave_pairs_out():

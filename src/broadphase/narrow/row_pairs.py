@@ -3,7 +3,8 @@
 The core answers first from the records of shapes alone. It leaves pairs with a convex hull or a mesh, whose records
 have only the pose and a box, and answers those from what it keeps of each hull and mesh. A mesh is the union of its
 triangles: a pair overlaps if one of them does, and distance, depth and contact are those of the nearest or deepest
-triangle. Of custom shapes, the test of their class says whether they overlap, and nothing else is known.
+triangle; but where convex bodies meet, meshes or not, depth and contact are those of the bodies. Of custom shapes, the
+test of their class says whether they overlap, and nothing else is known.
 
 Rows are int32, (m,), and must exist: nothing is checked here. `offsets`, (m, d) or None, move the second shape of each
 pair, as the images of bodies across a periodic boundary are moved.
