@@ -63,27 +63,20 @@ class ConvexityCheck {
     return {p, normal, std::sqrt(solid::squared(normal))};
   }
 
-  // Whether the middle is behind all faces, and these cover all directions once.
+  // Whether the middle is behind all faces, and these cover all directions once. Faces that go round clockwise, seen
+  // from outside, are the walls of a room: what is in it is not to be pushed out.
   bool is_around_middle() {
     double angles = 0;
     for (std::size_t face = 0; face < tree_.face_count(); ++face) {
       const Vec<3> p = at(static_cast<std::int32_t>(face), 0), q = at(static_cast<std::int32_t>(face), 1),
                    r = at(static_cast<std::int32_t>(face), 2);
       const double volume = solid::dot(p, solid::cross(q, r));
-      if (face == 0) is_inwards_ = volume < 0;
-      if (!(is_inwards_ ? volume < 0 : volume > 0)) return false;
+      if (!(volume > 0)) return false;
       // A. Van Oosterom, J. Strackee, "The Solid Angle of a Plane Triangle", 1983, DOI 10.1109/TBME.1983.325207.
       const double a = std::sqrt(solid::squared(p)), b = std::sqrt(solid::squared(q)), c = std::sqrt(solid::squared(r));
-      angles += 2 * std::atan2(std::abs(volume),
-                               a * b * c + solid::dot(p, q) * c + solid::dot(q, r) * a + solid::dot(r, p) * b);
+      angles += 2 * std::atan2(volume, a * b * c + solid::dot(p, q) * c + solid::dot(q, r) * a + solid::dot(r, p) * b);
     }
     return angles > 3 * std::numbers::pi && angles < 5 * std::numbers::pi;
-  }
-
-  Plane outwards(std::int32_t face) const {
-    Plane found = plane(face);
-    if (is_inwards_) found.normal = solid::operator-(found.normal);
-    return found;
   }
 
   // Of a few faces, whether all vertices are behind them: of most other surfaces that is not so.
@@ -91,7 +84,7 @@ class ConvexityCheck {
     constexpr std::size_t kFaces = 8;
     const std::size_t count = tree_.face_count(), step = std::max<std::size_t>(1, count / kFaces);
     for (std::size_t face = 0; face < count; face += step) {
-      const Plane of = outwards(static_cast<std::int32_t>(face));
+      const Plane of = plane(static_cast<std::int32_t>(face));
       for (std::size_t other = 0; other < count; ++other)
         if (of.has_beyond(at(static_cast<std::int32_t>(other), 0))) return false;
     }
@@ -125,7 +118,7 @@ class ConvexityCheck {
       if (!is_pair || ((one.side ^ two.side) & kDescends) == 0) return false;
       const std::uint32_t x = one.side & ~kDescends, y = two.side & ~kDescends;
       const auto face = static_cast<std::int32_t>(x / 3), other = static_cast<std::int32_t>(y / 3);
-      if (outwards(face).has_beyond(at(other, (y + 2) % 3)) || outwards(other).has_beyond(at(face, (x + 2) % 3)))
+      if (plane(face).has_beyond(at(other, (y + 2) % 3)) || plane(other).has_beyond(at(face, (x + 2) % 3)))
         return false;
     }
     return true;
@@ -134,7 +127,6 @@ class ConvexityCheck {
   const MeshTree& tree_;
   Vec<3> middle_{};
   double size_ = 0;
-  bool is_inwards_ = false;  // whether faces go round clockwise, seen from outside
 };
 
 }  // namespace detail

@@ -32,7 +32,7 @@ def depth_along_axes(bodies):
 
 
 def convex_body(rng):
-    """A box, an octahedron or a prism of random size, as triangles that go round either way."""
+    """A box, an octahedron or a prism of random size, as triangles that go round counterclockwise."""
     kind = rng.integers(0, 3)
     if kind == 0:
         vertices, faces = CUBE, np.array(CUBE_FACES)
@@ -50,7 +50,6 @@ def convex_body(rng):
             [count, count + j, count + j + 1] for j in range(1, count - 1)
         ]
         faces = np.concatenate([*walls, ends])
-    faces = faces[:, ::-1] if rng.random() < 0.5 else faces
     vertices = vertices * rng.uniform(0.3, 1.5, 3)
     if rng.random() < 0.3:  # as from a file without shared vertices
         vertices, faces = vertices[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3)
@@ -121,6 +120,15 @@ def test_other_meshes_are_as_deep_as_their_triangles():
         found = bp.distance(bp.Mesh(vertices, faces), others)
         assert np.allclose(found, bp.distance(triangles, others), atol=1e-12)
         assert (found < 0).any()
+
+
+def test_rooms_whose_faces_go_round_the_other_way_are_surfaces():
+    room = bp.Mesh(CUBE, np.array(CUBE_FACES)[:, ::-1])
+    ball = bp.Shapes([room, bp.Sphere(0.5)], [[0, 0, 0], [0.6, 0, 0]])
+    found = bp.contacts(ball)
+    assert found.depths == pytest.approx([0.1])
+    assert found.normals == pytest.approx(np.array([[-1.0, 0, 0]]))
+    assert bp.contacts(bp.Shapes([bp.Mesh(CUBE, CUBE_FACES), bp.Sphere(0.5)], ball.positions)).depths[0] > 0.8
 
 
 def test_round_convex_meshes_are_as_deep_as_their_hulls():
