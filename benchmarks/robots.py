@@ -288,6 +288,8 @@ def ours_alone(count: int, budget: float) -> list[str]:
     robot, q, obstacles = scene.robot, scene.q, scene.obstacles
     few = slice(0, max(50, count // 10))
     ends = q[few] + np.random.default_rng(1).uniform(-0.2, 0.2, q[few].shape)
+    shares = np.linspace(0, 1, 20)[:, np.newaxis, np.newaxis]
+    samples = (q[few] + shares * (ends - q[few])).reshape(-1, q.shape[1])
     calls: dict[str, Callable[[], Any]] = {
         "poses": lambda: robot.poses(q),
         "collides, only the robot itself": lambda: robot.collides(q),
@@ -295,6 +297,8 @@ def ours_alone(count: int, budget: float) -> list[str]:
         "collides, padding of 0.02": lambda: robot.collides(q, obstacles, padding=0.02),
         "clearance up to 0.05": lambda: robot.clearance(q, obstacles, max_distance=0.05),
         "collides, a call for each": lambda: [robot.collides(row, obstacles) for row in q[few]],
+        "collides, 20 samples of ways of up to 0.2 rad": lambda: robot.collides(samples, obstacles),
+        "edges_collide, ways of up to 0.2 rad": lambda: robot.edges_collide(q[few], ends, obstacles),
         "first_contact, ways of up to 0.2 rad": lambda: robot.first_contact(q[few], ends, obstacles),
     }
     counts = {name: few.stop if "each" in name or "ways" in name else count for name in calls}

@@ -419,10 +419,10 @@ def robot(case: Case) -> Work:
     name = case.subject.removeprefix("Articulated.")
     on_the_way = [q]
     call = partial(getattr(arm, name), q, obstacles)
-    if name == "first_contact":
+    if name in ("first_contact", "edges_collide"):
         q = q[:100]
-        call = partial(arm.first_contact, q, q + 0.2, obstacles)
-        shares = np.minimum(call(), 1.0)[:, np.newaxis]
+        call = partial(getattr(arm, name), q, q + 0.2, obstacles)
+        shares = np.minimum(arm.first_contact(q, q + 0.2, obstacles), 1.0)[:, np.newaxis]
         on_the_way = [q + part * shares for part in np.linspace(0, 0.2, 9)]
     candidates = sum(len(index.query(arm.placed(one).boxes).rows) for some in on_the_way for one in some)
     return Work(call, candidates + sum(map(len, on_the_way)), output=0)
@@ -568,7 +568,7 @@ SUBJECTS: dict[str, Subject] = {
     "clashes": Subject(placed, ("shift", "turned", "clearance", "tolerance"), 4000, (3,), _SHAPES),
     **{
         f"Articulated.{name}": Subject(robot, ("places",), 4000, (3,), ("ball", "box", "hull", "mesh"))
-        for name in ("collides", "clearance", "first_contact")
+        for name in ("collides", "clearance", "edges_collide", "first_contact")
     },
     "triangle_pairs": Subject(faces, (), 64_000, (3,)),
 }

@@ -12,6 +12,7 @@
 #include "geometries.hpp"
 #include "placed_shapes.hpp"
 #include "robots/articulated.hpp"
+#include "robots/edges.hpp"
 #include "robots/obstacles.hpp"
 
 namespace broadphase::python {
@@ -110,25 +111,25 @@ std::size_t require_columns(const Articulated& robot, const Table<double>& value
   return values.shape(0);
 }
 
-// Calls use(row, posed, interrupt) for each row, without the GIL, on threads; `interrupt` is null but on this one.
-template <class Use>
+// Calls use(row, own, interrupt) for each row, without the GIL, on threads. `own` is what each thread keeps, made of
+// the robot; `interrupt` is null but on this thread.
+template <class Own, class Use>
 void for_each_row(const Articulated& robot, std::size_t count, unsigned workers, std::size_t rows_a_task,
                   const Use& use) {
   const ReleasedGil release;
   Interrupt interrupt(signal_pending);
   const std::size_t tasks = (count + rows_a_task - 1) / rows_a_task;
-  std::vector<Articulated::Posed> posed(std::max<std::size_t>(1, std::min<std::size_t>(workers, tasks)),
-                                        Articulated::Posed(robot));
+  std::vector<Own> owned(std::max<std::size_t>(1, std::min<std::size_t>(workers, tasks)), Own(robot));
   std::atomic<std::size_t> finished{0};
   for_each_task(tasks, workers, interrupt, [&](unsigned worker, std::size_t task) {
     const std::size_t end = std::min(count, (task + 1) * rows_a_task);
     for (std::size_t row = task * rows_a_task; row < end; ++row)
-      use(row, posed[worker], worker == 0 ? &interrupt : nullptr);
+      use(row, owned[worker], worker == 0 ? &interrupt : nullptr);
     const std::size_t done = ++finished;
     if (worker == 0) interrupt.check(done, tasks);
   });
 }
-constexpr std::size_t kRowsATask = 64, kPathsATask = 4;
+constexpr std::size_t kRowsATask = 64, kEdgesATask = 4;
 
 // Positions (n, links, 3) and quaternions (n, links, 4).
 nb::object poses(const Articulated& robot, Table<double> values) {
@@ -152,9 +153,10 @@ nb::object collide(const Articulated& robot, Table<double> values, const Obstacl
                    unsigned workers) {
   const std::size_t count = require_columns(robot, values);
   std::vector<std::uint8_t> answers(count);
-  for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed, Interrupt*) {
-    answers[row] = robot.collides(values.data() + row * values.shape(1), obstacles, padding, posed) ? 1 : 0;
-  });
+  for_each_row<Articulated::Posed>(
+      robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed, Interrupt*) {
+        answers[row] = robot.collides(values.data() + row * values.shape(1), obstacles, padding, posed) ? 1 : 0;
+      });
   return as_array(std::move(answers));
 }
 
@@ -162,35 +164,55 @@ nb::object clearance_of(const Articulated& robot, Table<double> values, const Ob
                         unsigned workers) {
   const std::size_t count = require_columns(robot, values);
   std::vector<double> gaps(count);
-  for_each_row(robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed, Interrupt*) {
-    gaps[row] = robot.clearance(values.data() + row * values.shape(1), obstacles, within, posed);
-  });
+  for_each_row<Articulated::Posed>(
+      robot, count, workers, kRowsATask, [&](std::size_t row, Articulated::Posed& posed, Interrupt*) {
+        gaps[row] = robot.clearance(values.data() + row * values.shape(1), obstacles, within, posed);
+      });
   return as_array(std::move(gaps));
+}
+
+// Calls answer(search, row, begin, end, look) for each edge.
+template <class Answer>
+void for_each_edge(const Articulated& robot, const Table<double>& from, const Table<double>& to, unsigned workers,
+                   const Answer& answer) {
+  const std::size_t count = require_columns(robot, from), columns = from.shape(1);
+  if (require_columns(robot, to) != count || to.shape(1) != columns)
+    throw nb::value_error("both ends must have the same shape");
+  std::atomic<bool> is_stopped{false};
+  for_each_row<EdgeSearch>(robot, count, workers, kEdgesATask,
+                           [&](std::size_t row, EdgeSearch& search, Interrupt* interrupt) {
+                             const auto look = [&] {
+                               if (is_stopped) throw Interrupted();
+                               if (interrupt == nullptr) return;
+                               try {
+                                 interrupt->check();
+                               } catch (...) {
+                                 is_stopped = true;
+                                 throw;
+                               }
+                             };
+                             answer(search, row, from.data() + row * columns, to.data() + row * columns, look);
+                           });
+}
+
+nb::object edges_collide(const Articulated& robot, Table<double> from, Table<double> to, const Obstacles* obstacles,
+                         double padding, double tolerance, unsigned workers) {
+  std::vector<std::uint8_t> answers(from.shape(0));
+  for_each_edge(robot, from, to, workers,
+                [&](EdgeSearch& search, std::size_t row, const double* begin, const double* end, const auto& look) {
+                  answers[row] = search.collides(begin, end, obstacles, padding, tolerance, look) ? 1 : 0;
+                });
+  return as_array(std::move(answers));
 }
 
 nb::object first_contacts(const Articulated& robot, Table<double> from, Table<double> to, const Obstacles* obstacles,
                           double padding, double tolerance, unsigned workers) {
-  const std::size_t count = require_columns(robot, from);
-  if (require_columns(robot, to) != count || to.shape(1) != from.shape(1))
-    throw nb::value_error("both ends must have the same shape");
-  std::vector<double> times(count);
-  std::atomic<bool> is_stopped{false};
-  for_each_row(robot, count, workers, kPathsATask,
-               [&](std::size_t row, Articulated::Posed& posed, Interrupt* interrupt) {
-                 const auto look = [&] {
-                   if (is_stopped) throw Interrupted();
-                   if (interrupt == nullptr) return;
-                   try {
-                     interrupt->check();
-                   } catch (...) {
-                     is_stopped = true;
-                     throw;
-                   }
-                 };
-                 times[row] = robot.first_contact(from.data() + row * from.shape(1), to.data() + row * to.shape(1),
-                                                  obstacles, padding, tolerance, posed, look);
-               });
-  return as_array(std::move(times));
+  std::vector<double> shares(from.shape(0));
+  for_each_edge(robot, from, to, workers,
+                [&](EdgeSearch& search, std::size_t row, const double* begin, const double* end, const auto& look) {
+                  shares[row] = search.first_contact(begin, end, obstacles, padding, tolerance, look);
+                });
+  return as_array(std::move(shares));
 }
 
 }  // namespace
@@ -208,6 +230,7 @@ void bind_robots(nb::module_& module) {
       .def("poses", &poses, values)
       .def("collides", &collide, values, obstacles, padding, workers)
       .def("clearance", &clearance_of, values, obstacles, "within"_a, workers)
+      .def("edges_collide", &edges_collide, "begin"_a, "end"_a, obstacles, padding, "tolerance"_a, workers)
       .def("first_contact", &first_contacts, "begin"_a, "end"_a, obstacles, padding, "tolerance"_a, workers);
 }
 

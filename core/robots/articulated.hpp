@@ -207,13 +207,32 @@ class Articulated {
     for (const RobotPart& part : parts_) {
       numbers_at_.push_back(numbers_);
       numbers_ += part.local.size();
-      around_.push_back(ball_around(part));
+      around_.push_back(around_of(part, kinematics_.link(part.link).axis));
     }
-    for (const ComparedParts& pair : pairs_)
-      meetings_.push_back(meeting_of(parts_[pair.first].link, parts_[pair.second].link));
+    for (const ComparedParts& pair : pairs_) {
+      const bool turn =
+          around_[pair.first].turning == Turning::kWithLink && around_[pair.second].turning == Turning::kWithLink;
+      meetings_.push_back(turn ? meeting_of(parts_[pair.first].link, parts_[pair.second].link) : JointedLink::kWorld);
+    }
   }
 
   const Kinematics& kinematics() const { return kinematics_; }
+  const std::vector<RobotPart>& parts() const { return parts_; }
+  const std::vector<ComparedParts>& pairs() const { return pairs_; }
+
+  // Whether a part turns with its link: boxes parallel to the axes stay so.
+  enum class Turning : std::uint8_t { kWithLink, kNever, kSomeOfIt };
+  // What surrounds a part in the frame of its link, for any rotation of that; the greatest distance of its points from
+  // the origin of the link, but for the radius of a part that turns with it; and about half the length of the part.
+  struct Around {
+    Surrounding core;
+    double reach, size;
+    double from_axis;  // as `reach`, from the axis about which its own joint turns it
+    Turning turning;
+  };
+  const Around& around(std::size_t part) const { return around_[part]; }
+  // The last link in whose frame both parts of a pair move as their joints below it do, or JointedLink::kWorld.
+  std::int32_t meeting(std::size_t pair) const { return meetings_[pair]; }
 
   // Where everything is in one configuration. One for each thread.
   class Posed {
@@ -250,9 +269,6 @@ class Articulated {
     const LinkPose& pose(std::size_t link) const { return poses_[link]; }
     // In which order `collides` looks at parts, and how often each has met an obstacle.
     std::vector<std::size_t> order, hits;
-    // Scratch of `first_contact`; of each part, the obstacle that was the nearest last, or null.
-    std::vector<double> values, safe_until, speeds;
-    std::vector<const Piece*> nearest;
 
    private:
     const Articulated& robot_;
@@ -300,74 +316,6 @@ class Articulated {
     return is_near ? least : kNone;
   }
 
-  // The share of the straight way from some values to others up to which nothing meets, and at which something is at
-  // most `tolerance` from meeting; infinite if nothing is up to the end. Conservative advancement: each part or pair is
-  // looked at again when the motion since then may have used up its distance. Calls look() now and then: links that
-  // slide along a surface take many steps.
-  template <class Look>
-  double first_contact(const double* from, const double* to, const Obstacles* obstacles, double padding,
-                       double tolerance, Posed& posed, const Look& look) const {
-    const std::size_t parts = parts_.size(), items = parts + pairs_.size(), columns = kinematics_.column_count();
-    posed.values.assign(columns, 0.0);
-    posed.safe_until.assign(items, 0.0);
-    posed.nearest.assign(parts, nullptr);
-    // How far the points of a part, or of two against each other, move at most on a whole way like that from here on,
-    // until they have moved by `room`.
-    const auto speed_of = [&](std::size_t item, double room) {
-      if (item < parts) return speed_below(item, kNoLink, from, to, posed, room);
-      const ComparedParts& pair = pairs_[item - parts];
-      const std::int32_t above = meetings_[item - parts];
-      return speed_below(pair.first, above, from, to, posed, room) +
-             speed_below(pair.second, above, from, to, posed, room);
-    };
-    posed.speeds.resize(items);
-    for (std::size_t item = 0; item < items; ++item) posed.speeds[item] = speed_of(item, kNone);
-    for (std::size_t part = 0; part < parts; ++part)
-      if (obstacles == nullptr || !parts_[part].meets_obstacles) posed.safe_until[part] = kNone;
-    double time = 0;
-    for (std::size_t step = 1;; ++step) {
-      if (step % kStepsALook == 0) look();
-      kinematics_.write_between(from, to, time, posed.values.data());
-      posed.move(posed.values.data());
-      double next = kNone;
-      for (std::size_t item = items; item-- > 0;) {
-        double& until = posed.safe_until[item];
-        if (until <= time) {
-          const double spare = item < parts ? padding : 0.0;
-          const BallAround& ball = around_[item < parts ? item : pairs_[item - parts].first];
-          constexpr double kCoarse = 0.01, kClear = 4;
-          const double exact_below = spare + std::max(kClear * tolerance, kCoarse * ball.radius);
-          // What is farther away stays so until the end.
-          const double limit = posed.speeds[item] * (1 - time) + spare + tolerance;
-          double distance;
-          if (item < parts) {
-            distance = nearest(posed.place(item), *obstacles, limit, exact_below, posed.nearest[item]) - spare;
-          } else {
-            const ComparedParts& pair = pairs_[item - parts];
-            posed.place(pair.first);
-            posed.place(pair.second);
-            distance = between(posed, pair, limit, exact_below);
-          }
-          if (distance <= tolerance) return time;
-          until = kNone;
-          if (distance < kNone) {
-            constexpr double kRounding = 1 - 1e-12;
-            const double speed = speed_of(item, distance);
-            if (speed > 0) until = std::max(time + distance / speed * kRounding, std::nextafter(time, 2.0));
-          }
-        }
-        next = std::min(next, until);
-      }
-      if (next > 1 || time >= 1) return kNone;
-      time = next;
-    }
-  }
-
- private:
-  static constexpr double kNone = std::numeric_limits<double>::infinity();
-  static constexpr std::size_t kStepsALook = 1024;  // some milliseconds
-  static constexpr std::int32_t kNoLink = JointedLink::kWorld;
-
   // As `overlap`. What surrounds hulls and meshes is compared first: that is quick, and their own test is not.
   static bool parts_meet(const Piece& a, const Piece& b) {
     if (!boxes_meet(a.box, b.box)) return false;
@@ -378,20 +326,22 @@ class Articulated {
 
   static bool meets(const Piece& piece, const Obstacles& obstacles, double padding) {
     if (!(padding > 0))
-      return obstacles.any_meeting(piece.box, [&](const Piece& other) { return parts_meet(piece, other); });
+      return obstacles.any_near(
+          piece.box, 0, [&] { return Surrounding(piece.element.shape); },
+          [&](const Piece& other) { return parts_meet(piece, other); });
     constexpr double kMore = 1 + 1e-12;
-    std::array<double, 6> box = piece.box;
-    for (std::size_t k = 0; k < 3; ++k) {
-      box[k] -= padding * kMore;
-      box[3 + k] += padding * kMore;
-    }
     const Surrounding around(piece.element.shape);
-    return obstacles.any_meeting(box, [&](const Piece& other) {
-      return squared_gap(piece.box, other.box) <= padding * padding * kMore &&
-             Surrounding::apart(around, obstacles.around(other)) <= padding &&
-             broadphase::distance(piece, other, padding) <= padding;
-    });
+    return obstacles.any_near(
+        piece.box, padding * kMore, [&] { return around; },
+        [&](const Piece& other) {
+          return squared_gap(piece.box, other.box) <= padding * padding * kMore &&
+                 Surrounding::apart(around, obstacles.around(other)) <= padding &&
+                 broadphase::distance(piece, other, padding) <= padding;
+        });
   }
+
+ private:
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
 
   // The least distance from an obstacle; infinite beyond the limit. Those of hulls and meshes above `exact_below` may
   // be lower bounds, which cost a hundredth. `last`: an obstacle that is likely to be the nearest, or null; is set to
@@ -416,7 +366,8 @@ class Articulated {
     };
     const Piece* const guess = last;
     if (guess != nullptr && look(*guess) < 0) return 0;
-    obstacles.visit_near(piece.box, least, [&](const Piece& other) { return &other == guess ? least : look(other); });
+    obstacles.visit_near(piece.box, around, least,
+                         [&](const Piece& other) { return &other == guess ? least : look(other); });
     return is_near ? least : kNone;
   }
   // The pair whose boxes are nearest; 0 if there is none.
@@ -443,37 +394,44 @@ class Articulated {
     return apart > exact_below && (a.has_geometry() || b.has_geometry());
   }
 
-  // A ball around a part in the frame of its link, and the greatest distance of a point from the origin of that.
-  struct BallAround {
-    Vec<3> centre;
-    double radius, reach;
-  };
-  static BallAround ball_around(const RobotPart& part) {
+  static Around around_of(const RobotPart& part, const Vec<3>& axis) {
     const Vec<3> origin{};
     std::vector<double> placed(part.local.size());
     const ShapeKind kind = place_shape<3>(part.kind, part.local, Pose<3>(origin.data(), nullptr), placed.data());
-    ShapeBounds<3> bounds;
-    add_bounds<3>({kind, {placed.data(), kind == ShapeKind::kBox ? 6 : placed.size()}}, bounds, part.vertices);
-    BallAround ball{};
-    Vec<3> half, corner;
-    for (std::size_t k = 0; k < 3; ++k) {
-      ball.centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
-      half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
-      corner[k] = std::max(std::abs(bounds.lower[k]), std::abs(bounds.upper[k]));
-    }
-    ball.radius = length_of(half);
+    const ShapeView<3> shape{kind, {placed.data(), kind == ShapeKind::kBox ? 6 : placed.size()}};
+    Around around{Surrounding(shape), 0, 0, 0, Turning::kWithLink};
+    Surrounding& core = around.core;
     constexpr double kRounding = 1 + 1e-12;
-    if (kind == ShapeKind::kBall) ball.radius = half[0] * kRounding;
-    if (kind == ShapeKind::kCapsule) {
-      const Vec<3> way{placed[3] - placed[0], placed[4] - placed[1], placed[5] - placed[2]};
-      ball.radius = (length_of(way) / 2 + placed[6]) * kRounding;
+    for (int corner = 0; corner < 8; ++corner) {
+      Vec<3> at = core.centre;
+      for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t k = 0; k < 3; ++k) at[k] += ((corner >> i & 1) != 0 ? 1 : -1) * core.half[i] * core.axes[i][k];
+      around.reach = std::max(around.reach, length_of(at) * kRounding);
+      const double along = at[0] * axis[0] + at[1] * axis[1] + at[2] * axis[2];
+      for (std::size_t k = 0; k < 3; ++k) at[k] -= along * axis[k];
+      around.from_axis = std::max(around.from_axis, length_of(at) * kRounding);
     }
-    ball.reach = std::min(length_of(corner), length_of(ball.centre) + ball.radius) * kRounding;
-    return ball;
+    around.from_axis += 1e-12 * around.reach;
+    around.size = length_of(core.half) + core.radius;
+    if (part.kind == ShapeKind::kBox) around.turning = Turning::kNever;
+    if (part.kind == ShapeKind::kCompound) {
+      for_each_part<3>(part.local, [&](const ShapeView<3>& inner) {
+        if (inner.kind == ShapeKind::kBox) around.turning = Turning::kSomeOfIt;
+        return true;
+      });
+      if (around.turning == Turning::kSomeOfIt) {  // a ball around the origin of the link
+        around.reach += length_of(core.half) * kRounding;
+        around.from_axis = around.reach;
+        core = {};
+        core.radius = around.reach;
+        core.is_shape = false;
+      }
+    }
+    return around;
   }
   static double length_of(const Vec<3>& way) { return std::sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2]); }
 
-  // The last link that moves both, or kNoLink.
+  // The last link that moves both, or JointedLink::kWorld.
   std::int32_t meeting_of(std::size_t a, std::size_t b) const {
     auto x = static_cast<std::int32_t>(a), y = static_cast<std::int32_t>(b);
     // A parent has a lower number.
@@ -484,68 +442,12 @@ class Articulated {
     return x;
   }
 
-  // How far a point of a part moves at most on the way from some values to others, in the frame of a link above it: of
-  // each joint in between, by its change times the farthest that the point can be from its axis. That is by how far it
-  // is now and `room`, until something has moved by so much; with an infinite room, wherever the links are. Of what
-  // turns about any axis, the distance from the origin of the link counts.
-  double speed_below(std::size_t part, std::int32_t above, const double* from, const double* to, const Posed& posed,
-                     double room) const {
-    const BallAround& ball = around_[part];
-    double reach = ball.reach, speed = 0;
-    Vec<3> centre{};
-    if (room < kNone) {
-      const LinkPose& pose = posed.pose(parts_[part].link);
-      centre = rotated_by(pose.rotation, ball.centre);
-      for (std::size_t k = 0; k < 3; ++k) centre[k] += pose.position[k];
-    }
-    for (auto at = static_cast<std::int32_t>(parts_[part].link); at != above;) {
-      const JointedLink& link = kinematics_.link(static_cast<std::size_t>(at));
-      if (link.has_quaternion()) {
-        const std::size_t column = link.quaternion_column();
-        const double angle = RotationPath(from + column, to + column).angle();
-        double farthest = reach;
-        if (room < kNone && angle > 0) {
-          const LinkPose& pose = posed.pose(static_cast<std::size_t>(at));
-          const Vec<3> way{centre[0] - pose.position[0], centre[1] - pose.position[1], centre[2] - pose.position[2]};
-          farthest = std::min(reach, length_of(way) + ball.radius + room);
-        }
-        speed += angle * farthest;
-        if (link.joint == JointKind::kFloats) {
-          const double *const begin = from + link.column, *const end = to + link.column;
-          speed += length_of({end[0] - begin[0], end[1] - begin[1], end[2] - begin[2]});
-          reach += std::max(length_of({begin[0], begin[1], begin[2]}), length_of({end[0], end[1], end[2]}));
-        }
-      } else if (link.joint != JointKind::kFixed) {
-        const double begin = link.value(from), end = link.value(to), change = std::abs(end - begin);
-        double farthest = 1;
-        if (link.joint == JointKind::kTurns) {
-          farthest = reach;
-          if (room < kNone && change > 0) {
-            const LinkPose& pose = posed.pose(static_cast<std::size_t>(at));
-            const Vec<3> axis = rotated_by(pose.rotation, link.axis),
-                         way{centre[0] - pose.position[0], centre[1] - pose.position[1], centre[2] - pose.position[2]};
-            const Vec<3> across{axis[1] * way[2] - axis[2] * way[1], axis[2] * way[0] - axis[0] * way[2],
-                                axis[0] * way[1] - axis[1] * way[0]};
-            farthest = std::min(reach, length_of(across) + ball.radius + room);
-          }
-        } else {
-          reach += std::max(std::abs(begin), std::abs(end));
-        }
-        speed += change * farthest;
-      }
-      reach += length_of(link.position);
-      at = link.parent;
-    }
-    constexpr double kRounding = 1 + 1e-12;
-    return speed * kRounding;
-  }
-
   Kinematics kinematics_;
   std::vector<RobotPart> parts_;
   std::vector<ComparedParts> pairs_;
   std::size_t numbers_ = 0;              // of all records
   std::vector<std::size_t> numbers_at_;  // where those of each part are
-  std::vector<BallAround> around_;       // of parts
+  std::vector<Around> around_;           // of parts
   std::vector<std::int32_t> meetings_;   // of pairs
 };
 

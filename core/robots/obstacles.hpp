@@ -17,93 +17,11 @@
 #include "narrow/geometries.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/polytopes.hpp"
+#include "robots/point_cloud.hpp"
+#include "robots/surrounding.hpp"
 #include "shapes/shape.hpp"
 
 namespace broadphase {
-
-// What surrounds a placed shape: all points within a radius of a box in any direction, or of a segment or a point,
-// whose half sizes are 0. Its distance from another is a lower bound that costs a tenth of that of the shapes.
-struct Surrounding {
-  Vec<3> centre{};
-  std::array<Vec<3>, 3> axes{};  // unit; of a segment, only the first
-  Vec<3> half{};
-  double radius = 0;
-  bool has_frame = false;  // three axes
-
-  explicit Surrounding(const ShapeView<3>& shape) {
-    const double* const r = shape.record.data();
-    if (shape.kind == ShapeKind::kPoint || shape.kind == ShapeKind::kBall) {
-      std::copy_n(r, 3, centre.begin());
-      if (shape.kind == ShapeKind::kBall) radius = r[3];
-    } else if (shape.kind == ShapeKind::kSegment || shape.kind == ShapeKind::kCapsule) {
-      Vec<3> way{};
-      for (std::size_t k = 0; k < 3; ++k) {
-        centre[k] = r[k] / 2 + r[3 + k] / 2;
-        way[k] = r[3 + k] / 2 - r[k] / 2;
-      }
-      half[0] = std::sqrt(dot(way, way));
-      for (std::size_t k = 0; k < 3 && half[0] > 0; ++k) axes[0][k] = way[k] / half[0];
-      if (shape.kind == ShapeKind::kCapsule) radius = r[6];
-    } else if (shape.kind == ShapeKind::kOrientedBox) {
-      set_frame(r + 6);
-      std::copy_n(r, 3, centre.begin());
-      std::copy_n(r + 3, 3, half.begin());
-    } else if (is_unbounded(shape)) {  // all of space: its distance is a lower bound as quickly as anything
-      half.fill(std::numeric_limits<double>::infinity());
-    } else if (is_kept_elsewhere(shape.kind)) {
-      set_frame(r + 4);
-      for (std::size_t i = 0; i < 3; ++i) {
-        half[i] = r[16 + i] / 2 - r[13 + i] / 2;
-        for (std::size_t k = 0; k < 3; ++k) centre[k] += axes[i][k] * (r[16 + i] / 2 + r[13 + i] / 2);
-      }
-      for (std::size_t k = 0; k < 3; ++k) centre[k] += r[1 + k];
-    } else {  // of any other, the box around it
-      constexpr std::array<double, 9> kAlongAxes{1, 0, 0, 0, 1, 0, 0, 0, 1};
-      set_frame(kAlongAxes.data());
-      ShapeBounds<3> bounds;
-      add_bounds<3>(shape, bounds);
-      for (std::size_t k = 0; k < 3; ++k) {
-        centre[k] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
-        half[k] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
-      }
-    }
-  }
-
-  // A lower bound of the distance of two, less their rounding errors.
-  static double apart(const Surrounding& a, const Surrounding& b) {
-    const Vec<3> way{b.centre[0] - a.centre[0], b.centre[1] - a.centre[1], b.centre[2] - a.centre[2]};
-    double squared = 0;
-    if (b.has_frame) squared = b.squared_gap(way, a);
-    if (a.has_frame) squared = std::max(squared, a.squared_gap(way, b));
-    if (!a.has_frame && !b.has_frame) {  // two balls around them
-      const double gap = std::sqrt(dot(way, way)) - a.half[0] - b.half[0];
-      squared = gap > 0 ? gap * gap : 0;
-    }
-    double size = 0;
-    for (std::size_t k = 0; k < 3; ++k) size += std::abs(a.centre[k]) + std::abs(b.centre[k]) + a.half[k] + b.half[k];
-    constexpr double kRounding = 1e-14;
-    return std::sqrt(squared) * (1 - kRounding) - (a.radius + b.radius) - kRounding * (size + a.radius + b.radius);
-  }
-
- private:
-  static double dot(const Vec<3>& a, const Vec<3>& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-  void set_frame(const double* numbers) {
-    has_frame = true;
-    for (std::size_t i = 0; i < 3; ++i) std::copy_n(numbers + 3 * i, 3, axes[i].begin());
-  }
-  // Of this box and the box around the other in its frame.
-  double squared_gap(const Vec<3>& way, const Surrounding& other) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      double gap = std::abs(dot(way, axes[i])) - half[i] - other.half[0] * std::abs(dot(other.axes[0], axes[i]));
-      if (other.has_frame)
-        gap -= other.half[1] * std::abs(dot(other.axes[1], axes[i])) +
-               other.half[2] * std::abs(dot(other.axes[2], axes[i]));
-      sum += gap > 0 ? gap * gap : 0;
-    }
-    return sum;
-  }
-};
 
 // A placed shape with its bounding box and, if it is kept elsewhere, its geometry.
 struct Piece {
@@ -190,6 +108,7 @@ class Obstacles {
   // Places of shapes that are kept in `numbers`, which a caller must not change; pieces point into it.
   Obstacles(std::vector<double> numbers, std::vector<Piece> pieces)
       : numbers_(std::move(numbers)), pieces_(std::move(pieces)) {
+    surroundings_.reserve(pieces_.size());
     for (const Piece& piece : pieces_) surroundings_.emplace_back(piece.element.shape);
     if (!pieces_.empty()) build();
   }
@@ -197,21 +116,30 @@ class Obstacles {
   Obstacles& operator=(const Obstacles&) = delete;
 
   std::size_t size() const { return pieces_.size(); }
+  const Piece& piece(std::size_t number) const { return pieces_[number]; }
+  std::uint32_t number_of(const Piece& piece) const { return static_cast<std::uint32_t>(&piece - pieces_.data()); }
   // What surrounds a piece of these.
+  const Surrounding& around(std::size_t number) const { return surroundings_[number]; }
   const Surrounding& around(const Piece& piece) const {
     return surroundings_[static_cast<std::size_t>(&piece - pieces_.data())];
   }
   std::size_t memory_bytes() const {
     return numbers_.capacity() * sizeof(double) + pieces_.capacity() * sizeof(Piece) +
-           surroundings_.capacity() * sizeof(Surrounding) + blocks_.capacity() * sizeof(Block);
+           surroundings_.capacity() * sizeof(Surrounding) + blocks_.capacity() * sizeof(Block) + cloud_.memory_bytes();
   }
 
-  // Calls visit(piece) for those whose boxes may meet a box, of copies for one, until it returns true, and returns
-  // whether one did.
-  template <class Visit>
-  bool any_meeting(const std::array<double, 6>& box, const Visit& visit) const {
-    if (pieces_.empty()) return false;
-    const NarrowBox query(box, middle_);
+  // Calls visit(piece) for those that may be at most `reach` from a shape, of copies for one, until it returns true,
+  // and returns whether one did. `core()` is what surrounds the shape, and is only called where it is needed.
+  template <class Core, class Visit>
+  bool any_near(const std::array<double, 6>& box, double reach, const Core& core, const Visit& visit) const {
+    if (cloud_.any_near(box, reach, core, [&](std::uint32_t number) { return visit(pieces_[number]); })) return true;
+    if (blocks_.empty()) return false;
+    std::array<double, 6> grown = box;
+    for (std::size_t k = 0; k < 3 && reach > 0; ++k) {
+      grown[k] -= reach;
+      grown[3 + k] += reach;
+    }
+    const NarrowBox query(grown, middle_);
     std::array<std::uint32_t, kStack> stack;
     std::size_t size = 0;
     stack[size++] = 0;
@@ -235,11 +163,12 @@ class Obstacles {
     return false;
   }
 
-  // Calls visit(piece) for those that may be at most `limit` from a box, nearest boxes of a block first. It returns the
-  // new limit; a negative one ends the walk.
+  // Calls visit(piece) for those that may be at most `limit` from a shape, nearest boxes of a block first. It returns
+  // the new limit; a negative one ends the walk.
   template <class Visit>
-  void visit_near(const std::array<double, 6>& box, double limit, const Visit& visit) const {
-    if (pieces_.empty()) return;
+  void visit_near(const std::array<double, 6>& box, const Surrounding& core, double limit, const Visit& visit) const {
+    cloud_.visit_near(core, limit, [&](std::uint32_t number) { return limit = visit(pieces_[number]); });
+    if (limit < 0 || blocks_.empty()) return;
     const NarrowBox query(box, middle_);
     struct Entry {
       float squared;  // a lower bound of the distance
@@ -344,6 +273,8 @@ class Obstacles {
       middle_[k] = *half;
     }
     std::vector<std::uint32_t> order = distinct();
+    take_cloud(order);
+    if (order.empty()) return;
     std::vector<Part> parts{{0, static_cast<std::uint32_t>(order.size())}};  // of each block
     // Children come after their parent, so one pass over the growing array divides all.
     for (std::size_t at = 0; at < parts.size(); ++at) {
@@ -367,6 +298,27 @@ class Obstacles {
       }
       blocks_.push_back(block);
     }
+  }
+
+  // Takes points and balls out of the rows, and makes a cloud of them, unless they are few.
+  void take_cloud(std::vector<std::uint32_t>& rows) {
+    constexpr std::size_t kFew = 8;
+    const auto is_point = [&](std::uint32_t row) {
+      const ShapeView<3>& shape = pieces_[row].element.shape;
+      if (shape.kind != ShapeKind::kPoint && shape.kind != ShapeKind::kBall) return false;
+      bool is_near = shape.kind == ShapeKind::kPoint || shape.record[3] <= PointCloud::kFarthest;
+      for (std::size_t k = 0; k < 3; ++k) is_near &= std::abs(shape.record[k] - middle_[k]) <= PointCloud::kFarthest;
+      return is_near;
+    };
+    if (static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), is_point)) <= kFew) return;
+    std::vector<PointCloud::Ball> balls;
+    std::erase_if(rows, [&](std::uint32_t row) {
+      if (!is_point(row)) return false;
+      const std::span<const double> record = pieces_[row].element.shape.record;
+      balls.push_back({{record[0], record[1], record[2]}, record.size() > 3 ? record[3] : 0.0, row});
+      return true;
+    });
+    cloud_ = PointCloud(middle_, balls);
   }
 
   // Puts half of the pieces before the others, along the axis along which their middles are spread most.
@@ -411,7 +363,8 @@ class Obstacles {
   std::vector<double> numbers_;
   std::vector<Piece> pieces_;
   std::vector<Surrounding> surroundings_;
-  std::vector<Block> blocks_;
+  std::vector<Block> blocks_;  // of all but those in the cloud
+  PointCloud cloud_;
   Vec<3> middle_{};
 };
 

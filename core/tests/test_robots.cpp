@@ -10,6 +10,7 @@
 
 #include "check.hpp"
 #include "robots/articulated.hpp"
+#include "robots/edges.hpp"
 #include "robots/obstacles.hpp"
 #include "solids.hpp"
 
@@ -62,39 +63,55 @@ void obstacles_are_those_of_a_plain_loop() {
     if (random.chance(0.2))  // in one place but for less than floats can tell
       for (Record& record : records)
         record = {ShapeKind::kPoint, {3 + 1e-9 * random.uniform() + far, far, 3 * random.uniform() + far}};
+    if (random.chance(0.3))  // a cloud of points and balls
+      for (Record& record : records) {
+        record = {ShapeKind::kPoint, {between(random, -4, 4) + far, between(random, -4, 4) + far, far}};
+        if (random.chance(0.5)) {
+          record.kind = ShapeKind::kBall;
+          record.numbers.push_back(random.chance(0.1) ? 1.0 : 0.01);
+        }
+      }
     const Obstacles obstacles = obstacles_of(records);
     CHECK(obstacles.size() == count);
     for (int query = 0; query < 10; ++query) {
       const Record record = random_record(random, 5, far);
       const Piece asked = piece_of(record);
-      std::vector<std::pair<ShapeKind, std::vector<double>>> found, wanted;  // of copies, one
-      CHECK(!obstacles.any_meeting(asked.box, [&](const Piece& piece) {
-        if (boxes_meet(piece.box, asked.box)) {
-          const auto& numbers = piece.element.shape.record;
-          found.emplace_back(piece.element.shape.kind, std::vector<double>(numbers.begin(), numbers.end()));
-        }
-        return false;
-      }));
+      const Surrounding core(asked.element.shape);
+      const double reach = random.chance(0.5) ? 0.0 : between(random, 0, 2);
+      using Kept = std::pair<ShapeKind, std::vector<double>>;
+      const auto kept = [](const Piece& piece) {
+        const auto& numbers = piece.element.shape.record;
+        return Kept{piece.element.shape.kind, {numbers.begin(), numbers.end()}};
+      };
+      const auto is_near = [&](const Piece& piece) {
+        Vec<3> normal;
+        return reach > 0 ? signed_distance(piece.element.shape, asked.element.shape, &normal) <= reach
+                         : overlap(piece, asked);
+      };
+      std::vector<Kept> found, wanted;  // of copies, one
+      CHECK(!obstacles.any_near(
+          asked.box, reach, [&] { return core; },
+          [&](const Piece& piece) {
+            if (is_near(piece)) found.push_back(kept(piece));
+            return false;
+          }));
       double least = std::numeric_limits<double>::infinity();
       for (const Record& one : records) {
         const Piece piece = piece_of(one);
-        if (boxes_meet(piece.box, asked.box)) wanted.emplace_back(one.kind, one.numbers);
-        least = std::min(least, squared_gap(piece.box, asked.box));
+        if (is_near(piece)) wanted.push_back(kept(piece));
+        least = std::min(least, clearance(piece, asked, least));
       }
       std::sort(found.begin(), found.end());
       std::sort(wanted.begin(), wanted.end());
       wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
       CHECK(found == wanted);
-      const bool any =
-          obstacles.any_meeting(asked.box, [&](const Piece& piece) { return boxes_meet(piece.box, asked.box); });
-      CHECK(any == !wanted.empty());
+      CHECK(obstacles.any_near(asked.box, reach, [&] { return core; }, is_near) == !wanted.empty());
       double limit = std::numeric_limits<double>::infinity();
-      obstacles.visit_near(asked.box, limit, [&](const Piece& piece) {
-        limit = std::min(limit, std::sqrt(squared_gap(piece.box, asked.box)));
+      obstacles.visit_near(asked.box, core, limit, [&](const Piece& piece) {
+        limit = std::min(limit, clearance(piece, asked, limit));
         return limit;
       });
-      CHECK(limit * limit <= least * (1 + 1e-12));
-      CHECK(limit * limit >= least * (1 - 1e-12));
+      CHECK(limit == least || std::abs(limit - least) <= 1e-11 * (1 + least) + 1e-15 * far);
     }
   }
 }
@@ -206,8 +223,10 @@ void first_contact_is_not_before_a_contact_of_samples() {
       to[k] = between(random, -2, 2) * (is_folded && k == 0 ? (is_fast ? 20 : 4) : 1);
     }
     Articulated::Posed posed(robot);
+    EdgeSearch search(robot);
     const double tolerance = 1e-6;
-    const double time = robot.first_contact(from.data(), to.data(), &obstacles, 0, tolerance, posed, [] {});
+    const double time = search.first_contact(from.data(), to.data(), &obstacles, 0, tolerance, [] {});
+    const bool collides = search.collides(from.data(), to.data(), &obstacles, 0, tolerance, [] {});
     CHECK(time >= 0);
     (time <= 1 ? hits : free) += 1;
     constexpr int kSamples = 2000;
@@ -217,6 +236,7 @@ void first_contact_is_not_before_a_contact_of_samples() {
       robot.kinematics().write_between(from.data(), to.data(), at, values.data());
       CHECK(!robot.collides(values.data(), &obstacles, 0, posed));
     }
+    if (!collides) CHECK(time > 1);
     if (time > 1) continue;
     robot.kinematics().write_between(from.data(), to.data(), time, values.data());
     CHECK(robot.clearance(values.data(), &obstacles, 1, posed) <= 1.001 * tolerance);

@@ -104,19 +104,22 @@ assert rung
 ROBOTS = """
 q = np.zeros((3_000_000, 1))
 cart = bp.Articulated([bp.Link("cart", bp.Box(1, 1, 1), joint="prismatic", axis=(1, 0, 0))])
-gap = np.nextafter(0.5, 1) - 0.5  # of a plate that the cart slides along, a step of rounding at a time
-plate = bp.Obstacles(bp.Shapes(bp.Box(9, 9, 1), [0, 0, 1 + 4 * gap]))
+# A surface that the cart slides along, by a step of its distance at a time.
+corners = [[-9, -9, 0], [9, -9, 0], [0, 9, 0], [20, 0, -9]]
+plate = bp.Obstacles(bp.Shapes(bp.Mesh(corners, [[0, 1, 2], [1, 3, 2]]), [0, 0, 0.5 + 1e-9]))
 balls = bp.Obstacles(bp.Shapes(bp.Box(1, 1, 1), np.random.default_rng(0).uniform(2, 9, (3000, 3))))
 for workers in (1, 2):
     stop("collides", lambda: [cart.collides(q, balls, workers=workers) for _ in range(20)], workers)
     stop("clearance", lambda: [cart.clearance(q, balls, workers=workers) for _ in range(20)], workers)
     stop("poses", lambda: [cart.poses(q) for _ in range(200)], workers)
     way = np.zeros((2, 1)), np.ones((2, 1))
-    stop("first_contact", lambda: cart.first_contact(*way, plate, tolerance=1e-300, workers=workers), workers)
+    for name in ("edges_collide", "first_contact"):
+        call = getattr(cart, name)
+        stop(name, lambda: call(*way, plate, tolerance=1e-300, workers=workers), workers)
 """
 
 
 def test_calls_of_robots_stop_at_ctrl_c():
     lines = [line.split() for line in run_script(SCRIPT + ROBOTS).splitlines()]
-    assert [name for name, _ in lines] == ["collides", "clearance", "poses", "first_contact"] * 2
+    assert [name for name, _ in lines] == ["collides", "clearance", "poses", "edges_collide", "first_contact"] * 2
     assert max(float(found) for _, found in lines) < 2  # "finished" is no number

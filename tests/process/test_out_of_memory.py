@@ -91,7 +91,8 @@ def of_robots():
     robot, known = bp.Articulated(links), bp.Obstacles(meshes)
     q = points[:200, :2]
     found = robot.collides(q, known, workers=2), robot.clearance(q[:20], known, max_distance=0.5), robot.poses(q)
-    return found, robot.first_contact(q[:5], q[5:10], known)
+    ways = q[:5], q[5:10], known
+    return found, robot.first_contact(*ways), robot.edges_collide(*ways)
 
 def refused(call, number):
     # Whether block `number` was asked for, and refused; and what came of it.

@@ -327,6 +327,9 @@ def methods():
     yield "Obstacles", lambda: bp.Obstacles(solids()), "update", {
         "positions": [[1, 1, 1]], "rotations": [[1, 0, 0, 0]], "rows": [0],
     }  # fmt: skip
+    yield "Articulated", slide, "edges_collide", {
+        "starts": [[1.0]], "ends": [[2.0]], "obstacles": solids(), "padding": 0.1, "tolerance": 1e-4, "workers": 1,
+    }  # fmt: skip
     yield "Articulated", slide, "first_contact", {
         "q0": [[1.0]], "q1": [[2.0]], "obstacles": solids(), "padding": 0.1, "tolerance": 1e-4, "workers": 1,
     }  # fmt: skip

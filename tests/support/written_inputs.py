@@ -394,6 +394,9 @@ def shape_calls():
     yield "Articulated.placed", arm.placed, {"q": configurations[0]}
     yield "Articulated.collides", functools.partial(arm.collides, obstacles=some), {"q": configurations}
     yield "Articulated.clearance", functools.partial(arm.clearance, obstacles=some), {"q": configurations[:100]}
+    yield "Articulated.edges_collide", functools.partial(arm.edges_collide, obstacles=some), {
+        "starts": configurations[:50], "ends": configurations[50:100],
+    }  # fmt: skip
     yield "Articulated.first_contact", functools.partial(arm.first_contact, obstacles=some), {
         "q0": configurations[:50], "q1": configurations[50:100],
     }  # fmt: skip

@@ -48,8 +48,8 @@ class Obstacles:
 
     Notes
     -----
-    A tree of their boxes, in O(n log n): 0.6 ms for a thousand. A `Mesh` keeps a tree of its triangles besides. Any
-    number of threads may query at the same time, also while one calls `update`.
+    A tree of their boxes, and one of points and balls, in O(n log n): 0.6 ms for a thousand. A `Mesh` keeps a tree of
+    its triangles besides. Any number of threads may query at the same time, also while one calls `update`.
 
     Examples
     --------
