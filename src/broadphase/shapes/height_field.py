@@ -164,7 +164,7 @@ class HeightField(Geometry):
     @property
     def content(self) -> tuple[object, ...]:
         """What distinguishes it from other geometries, except offset and rotation; hashable."""
-        return type(self), self._source.shape, self._cell, self._bottom, hashlib.sha256(self._source).digest()
+        return type(self), self._source.shape, self._cell, self._bottom, hashlib.sha256(self._source.data).digest()
 
     def _texts(self) -> list[str]:
         rows, columns = self._source.shape
