@@ -131,9 +131,13 @@ class ConvexityCheck {
 
 }  // namespace detail
 
-// The hull of a mesh that is the surface of a convex body, but for rounding; null for any other.
+// A hull takes time that grows with the square of its faces, 2 ms for that many, and its tree one of nearly linear
+// time.
+inline constexpr std::size_t kMostFacesOfHull = 2000;
+
+// The hull of a mesh that is the surface of a convex body, but for rounding; null for any other, and for large ones.
 inline std::unique_ptr<const Polytope> hull_if_convex(const MeshTree& tree) {
-  if (!detail::ConvexityCheck(tree).passes()) return nullptr;
+  if (tree.face_count() > kMostFacesOfHull || !detail::ConvexityCheck(tree).passes()) return nullptr;
   auto hull = std::make_unique<Polytope>(std::span(tree.vertex(0), 3 * tree.vertex_count()));
   return hull->corner_count() > 0 ? std::move(hull) : nullptr;
 }

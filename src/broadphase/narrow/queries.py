@@ -211,9 +211,9 @@ def distance(
     ndarray, shape (m,), float64; of two single shapes float
         Above 0, the distance between the two; 0 if they only touch; below 0, minus the penetration depth: the length
         of the shortest motion that separates them. For compounds, of the closest or deepest two parts. A mesh is its
-        triangles alone: what is wholly inside a mesh is above 0, unless it is `solid`. Where a closed convex mesh meets
-        a convex shape or another such mesh, the depth is that of the convex bodies; of other meshes, that of the
-        deepest two triangles. A new array.
+        triangles alone: what is wholly inside a mesh is above 0, unless it is `solid`. Where a closed convex mesh of at
+        most 2,000 faces meets a convex shape or another such mesh, the depth is that of the convex bodies; of other
+        meshes, that of the deepest two triangles. A new array.
 
     Raises
     ------
