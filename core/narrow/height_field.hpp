@@ -79,20 +79,25 @@ class HeightField {
   // Around the triangles of a cell.
   Box cell_box(std::size_t row, std::size_t column) const { return box_of(0, row, column); }
 
+  // Calls visit(triangle) for the two over a cell, until it returns false. Returns whether both returned true.
+  template <class Visit>
+  bool each_top(std::size_t row, std::size_t column, const Visit& visit) const {
+    const Vec<3> a = point(row, column), d = point(row + 1, column + 1);
+    return visit(corners_of(a, point(row, column + 1), d)) && visit(corners_of(a, d, point(row + 1, column)));
+  }
+
   // Calls visit(triangle) for those over a cell and, at the border, of its walls above the base, until it returns
   // false. Returns whether all returned true.
   template <class Visit>
   bool each_triangle(std::size_t row, std::size_t column, const Visit& visit) const {
     const Vec<3> a = point(row, column), b = point(row, column + 1), c = point(row + 1, column),
                  d = point(row + 1, column + 1);
-    const auto triangle = [&](const Vec<3>& p, const Vec<3>& q, const Vec<3>& r) {
-      return visit(Corners{p[0], p[1], p[2], q[0], q[1], q[2], r[0], r[1], r[2]});
-    };
+    const auto triangle = [&](const Vec<3>& p, const Vec<3>& q, const Vec<3>& r) { return visit(corners_of(p, q, r)); };
     const auto wall = [&](const Vec<3>& p, const Vec<3>& q) {  // seen from outside, p is on the left
       const Vec<3> below_p{p[0], p[1], lowest_}, below_q{q[0], q[1], lowest_};
       return (q[2] <= lowest_ || triangle(below_p, below_q, q)) && (p[2] <= lowest_ || triangle(below_p, q, p));
     };
-    return triangle(a, b, d) && triangle(a, d, c) && (row > 0 || wall(a, b)) && (row + 2 < rows_ || wall(d, c)) &&
+    return each_top(row, column, visit) && (row > 0 || wall(a, b)) && (row + 2 < rows_ || wall(d, c)) &&
            (column > 0 || wall(c, a)) && (column + 2 < columns_ || wall(b, d));
   }
 
@@ -295,6 +300,9 @@ class HeightField {
         }
   }
 
+  static Corners corners_of(const Vec<3>& p, const Vec<3>& q, const Vec<3>& r) {
+    return {p[0], p[1], p[2], q[0], q[1], q[2], r[0], r[1], r[2]};
+  }
   Vec<3> point(std::size_t row, std::size_t column) const { return {x(column), y(row), height(row, column)}; }
   Cell cell(std::size_t row, std::size_t column) const {
     return {x(column),

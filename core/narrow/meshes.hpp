@@ -1531,7 +1531,7 @@ class MeshRay {
  public:
   // Precondition: the shape is a mesh, and the direction is not zero.
   MeshRay(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction)
-      : mesh_(mesh), lines_(of_mesh(mesh, origin, direction)) {
+      : mesh_(mesh), lines_(lines_of(mesh, origin, direction)) {
     const MeshUnits& units = mesh.units();
     const double inverse = power_of_two(-units.exponent);
     double size = units.size, slope = 0, along = 0, square = 0;
@@ -1562,6 +1562,33 @@ class MeshRay {
     spare_ = static_cast<float>(std::min(4 * rounding_ * inverse + 0x1p-20 * most, kFarthest));
   }
 
+  // A ray in the frame of a shape, and points as seen along it.
+  struct Lines {
+    Vec<3> from, way;
+    std::size_t x, y, z;
+    double slope_x, slope_y;
+
+    Vec<3> seen(const double* vertex) const {
+      const double along = vertex[z] - from[z];
+      return {vertex[x] - from[x] - slope_x * along, vertex[y] - from[y] - slope_y * along, along};
+    }
+  };
+  static Lines lines_of(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction) {
+    Lines lines{};
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t k = 0; k < 3; ++k) {
+        lines.from[i] += mesh.axis(i)[k] * (origin[k] - mesh.origin(k));
+        lines.way[i] += mesh.axis(i)[k] * direction[k];
+      }
+    for (std::size_t k = 1; k < 3; ++k)
+      if (std::abs(lines.way[k]) > std::abs(lines.way[lines.z])) lines.z = k;
+    lines.x = (lines.z + 1) % 3;
+    lines.y = (lines.z + 2) % 3;
+    lines.slope_x = lines.way[lines.x] / lines.way[lines.z];
+    lines.slope_y = lines.way[lines.y] / lines.way[lines.z];
+    return lines;
+  }
+
   // The corners of a triangle seen along the ray, which is the origin of the plane; the third coordinate is how far the
   // corner is along the axis along which the ray is fastest. A vertex is seen in one place, whichever of its faces is
   // looked at. After S. Woop, C. Benthin, I. Wald, "Watertight Ray/Triangle Intersection", Journal of Computer Graphics
@@ -1573,13 +1600,14 @@ class MeshRay {
     return corners;
   }
   // When the ray comes to a triangle that it passes through. `sides`: those of the edges from each corner to the next.
-  double time(const Seen& corners, const std::array<double, 3>& sides) const {
+  double time(const Seen& corners, const std::array<double, 3>& sides) const { return time(lines_, corners, sides); }
+  static double time(const Lines& lines, const Seen& corners, const std::array<double, 3>& sides) {
     const double sum = sides[0] + sides[1] + sides[2];
     const double depth = sum != 0
                              ? (sides[1] * corners[0][2] + sides[2] * corners[1][2] + sides[0] * corners[2][2]) / sum
                              : corners[0][2] / 3 + corners[1][2] / 3 + corners[2][2] / 3;
     const auto [least, most] = std::minmax({corners[0][2], corners[1][2], corners[2][2]});
-    return std::clamp(depth, least, most) / lines_.way[lines_.z];
+    return std::clamp(depth, least, most) / lines.way[lines.z];
   }
   // Above 0: the ray is on the left of the edge. Exactly the opposite for the opposite edge.
   static double side(const Vec<3>& p, const Vec<3>& q) { return p[0] * q[1] - p[1] * q[0]; }
@@ -1648,32 +1676,6 @@ class MeshRay {
   static constexpr double kFarthest = 1e18;
 
   // The ray in the mesh's frame, and the axes across it and along it, along which it is fastest.
-  struct Lines {
-    Vec<3> from, way;
-    std::size_t x, y, z;
-    double slope_x, slope_y;
-
-    Vec<3> seen(const double* vertex) const {
-      const double along = vertex[z] - from[z];
-      return {vertex[x] - from[x] - slope_x * along, vertex[y] - from[y] - slope_y * along, along};
-    }
-  };
-  static Lines of_mesh(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction) {
-    Lines lines{};
-    for (std::size_t i = 0; i < 3; ++i)
-      for (std::size_t k = 0; k < 3; ++k) {
-        lines.from[i] += mesh.axis(i)[k] * (origin[k] - mesh.origin(k));
-        lines.way[i] += mesh.axis(i)[k] * direction[k];
-      }
-    for (std::size_t k = 1; k < 3; ++k)
-      if (std::abs(lines.way[k]) > std::abs(lines.way[lines.z])) lines.z = k;
-    lines.x = (lines.z + 1) % 3;
-    lines.y = (lines.z + 2) % 3;
-    lines.slope_x = lines.way[lines.x] / lines.way[lines.z];
-    lines.slope_y = lines.way[lines.y] / lines.way[lines.z];
-    return lines;
-  }
-
   // A time as boxes are compared, rounded well down (-1) or up (1).
   float time_of(double time, int way) const {
     const double at = std::min(time * speed_, kFarthest) - begin_,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "narrow/exact_sign.hpp"
+#include "narrow/half_spaces.hpp"
 #include "narrow/meshes.hpp"
 #include "narrow/shape_queries.hpp"
 #include "shapes/shape.hpp"
@@ -90,6 +91,13 @@ template <std::size_t D>
 void add_crossings_of_simple(const ShapeView<D>& shape, const Vec<D>& origin, const Vec<D>& direction, double limit,
                              std::vector<RayCrossing<D>>& found) {
   for_each_simple<D>(shape, [&](const ShapeView<D>& part) {
+    if (is_half_space(part)) {  // its surface is crossed once
+      const HalfSpace<D> below(part);
+      const double time = -below.height(origin.data()) / below.along(direction.data());
+      if (time >= 0 && time <= limit && time < std::numeric_limits<double>::infinity())
+        found.push_back({time + 0.0, below.normal, -1});
+      return true;
+    }
     ShapeBounds<D> bounds;
     add_bounds<D>(part, bounds);
     add_crossings_of_convex<D>(
@@ -97,6 +105,17 @@ void add_crossings_of_simple(const ShapeView<D>& shape, const Vec<D>& origin, co
         direction, time_beyond<D>(bounds.lower, bounds.upper, origin, direction), is_thin(part), limit, found);
     return true;
   });
+}
+
+inline std::array<double, 3> areas_of(const MeshRay::Seen& corners) {
+  return {MeshRay::side(corners[0], corners[1]), MeshRay::side(corners[1], corners[2]),
+          MeshRay::side(corners[2], corners[0])};
+}
+// Whether the ray passes through a triangle.
+inline bool crosses(const MeshRay::Seen& corners, const std::array<double, 3>& areas) {
+  const int side = side_of_edge(corners[0], corners[1], areas[0]);
+  return side != 0 && side_of_edge(corners[1], corners[2], areas[1]) == side &&
+         side_of_edge(corners[2], corners[0], areas[2]) == side;
 }
 
 // The direction is not rounded to length 1: rays in round numbers pass through vertices in round numbers.
@@ -107,12 +126,8 @@ inline void add_crossings_of_mesh(const MeshSide& mesh, const Vec<3>& origin, co
   const double length = std::sqrt(squared(direction)), last = limit / length;
   ray.walk(last, [&](std::int32_t face) {
     const MeshRay::Seen corners = ray.seen(face);
-    const std::array<double, 3> areas{MeshRay::side(corners[0], corners[1]), MeshRay::side(corners[1], corners[2]),
-                                      MeshRay::side(corners[2], corners[0])};
-    const int side = side_of_edge(corners[0], corners[1], areas[0]);
-    if (side == 0 || side_of_edge(corners[1], corners[2], areas[1]) != side ||
-        side_of_edge(corners[2], corners[0], areas[2]) != side)
-      return last;
+    const std::array<double, 3> areas = areas_of(corners);
+    if (!crosses(corners, areas)) return last;
     const double time = ray.time(corners, areas) * length + 0.0;  // makes 0.0 of -0.0
     if (!(time >= 0 && time <= limit)) return last;
     const MeshTree& tree = mesh.tree();
@@ -124,6 +139,108 @@ inline void add_crossings_of_mesh(const MeshSide& mesh, const Vec<3>& origin, co
         {time, unit(mesh.axis(0) * own[0] + mesh.axis(1) * own[1] + mesh.axis(2) * own[2]), mesh.row_of(face)});
     return last;
   });
+}
+
+// A ray goes into the ground and out of it in turns: through its surface, and where it comes into the box around the
+// field and leaves it, which it does in the ground if it was in the ground before.
+inline void add_crossings_of_field(const MeshSide& side, const Vec<3>& origin, const Vec<3>& direction, double limit,
+                                   std::vector<RayCrossing<3>>& found) {
+  using namespace solid;
+  constexpr double kNever = std::numeric_limits<double>::infinity(), kRounding = 1e-13;
+  const MeshRay::Lines lines = MeshRay::lines_of(side, origin, direction);
+  const HeightField& field = side.field();
+  const HeightField::Box box = field.box();
+  const double length = std::sqrt(squared(direction)), last = limit / length;
+  double begin = 0, end = kNever, size = magnitude(lines.from);
+  std::size_t enters = 3, leaves = 3;
+  for (std::size_t k = 0; k < 3; ++k) {
+    size += std::abs(box.lower[k]) + std::abs(box.upper[k]);
+    if (lines.way[k] == 0) {
+      if (!(lines.from[k] >= box.lower[k] && lines.from[k] <= box.upper[k])) return;
+      continue;
+    }
+    const bool ahead = lines.way[k] > 0;
+    const double in = ((ahead ? box.lower[k] : box.upper[k]) - lines.from[k]) / lines.way[k],
+                 out = ((ahead ? box.upper[k] : box.lower[k]) - lines.from[k]) / lines.way[k];
+    if (in > begin) {
+      begin = in;
+      enters = k;
+    }
+    if (out < end) {
+      end = out;
+      leaves = k;
+    }
+  }
+  if (!(begin <= end && begin <= last)) return;
+  const auto add = [&](double time, const Vec3& own) {
+    if (time <= last)
+      found.push_back({time * length + 0.0, side.axis(0) * own[0] + side.axis(1) * own[1] + side.axis(2) * own[2], -1});
+  };
+  const auto wall = [](std::size_t axis, bool is_upper) {
+    Vec3 normal{};
+    normal[axis] = is_upper ? 1 : -1;
+    return normal;
+  };
+  bool is_inside;
+  if (enters == 3) {
+    is_inside = field.contains(lines.from);
+  } else if (enters == 2) {
+    is_inside = lines.way[2] > 0;
+  } else {
+    Vec3 at = lines.from + lines.way * begin;
+    for (std::size_t k = 0; k < 3; ++k) at[k] = std::clamp(at[k], box.lower[k], box.upper[k]);
+    at[enters] = lines.way[enters] > 0 ? box.lower[enters] : box.upper[enters];
+    is_inside = field.contains(at);
+  }
+  if (is_inside && enters < 3) add(begin, wall(enters, lines.way[enters] < 0));
+
+  struct Passage {
+    double time;
+    Vec3 normal;
+  };
+  std::vector<Passage> passages;
+  const double spare = kRounding * size;
+  HeightField::Box way_box;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double one = lines.from[k] + lines.way[k] * begin, two = lines.from[k] + lines.way[k] * std::min(end, last);
+    way_box.lower[k] = std::min(one, two) - spare;
+    way_box.upper[k] = std::max(one, two) + spare;
+  }
+  const auto bound = [&](const HeightField::Box& block) {
+    double first = -kNever, until = kNever;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double low = block.lower[k] - spare - lines.from[k], high = block.upper[k] + spare - lines.from[k];
+      if (lines.way[k] == 0) {
+        if (low > 0 || high < 0) return kNever;
+        continue;
+      }
+      const double in = (lines.way[k] > 0 ? low : high) / lines.way[k],
+                   out = (lines.way[k] > 0 ? high : low) / lines.way[k];
+      first = std::max(first, in);
+      until = std::min(until, out);
+    }
+    return first <= until ? 0.0 : kNever;
+  };
+  field.walk(field.window(way_box), 0.0, bound, [&](std::size_t row, std::size_t column) {
+    field.each_top(row, column, [&](const HeightField::Corners& t) {
+      const MeshRay::Seen corners{lines.seen(t.data()), lines.seen(t.data() + 3), lines.seen(t.data() + 6)};
+      const std::array<double, 3> areas = areas_of(corners);
+      if (!crosses(corners, areas)) return true;
+      const double time = MeshRay::time(lines, corners, areas);
+      const Vec3 p{t[0], t[1], t[2]}, q{t[3], t[4], t[5]}, r{t[6], t[7], t[8]};
+      if (time >= 0) passages.push_back({time, unit(normal_of({q - p, r - q, p - r}))});
+      return true;
+    });
+    return 0.0;
+  });
+  std::stable_sort(passages.begin(), passages.end(),
+                   [](const Passage& a, const Passage& b) { return a.time < b.time; });
+  for (const Passage& passage : passages) {
+    if ((dot(passage.normal, lines.way) < 0) == is_inside) continue;  // rounding has shown it twice, or at the border
+    is_inside = !is_inside;
+    add(std::clamp(passage.time, begin, end), passage.normal);
+  }
+  if (is_inside && leaves < 3) add(end, wall(leaves, lines.way[leaves] > 0));
 }
 
 template <std::size_t D>
@@ -157,7 +274,9 @@ inline void ray_crossings(const MeshSide& shape, const CrossingRay<3>& ray, doub
   const auto& [origin, direction, given] = ray;
   found.clear();
   if (direction == Vec<3>{}) return;
-  if (shape.is_mesh()) {
+  if (shape.is_field()) {
+    detail::add_crossings_of_field(shape, origin, given, limit, found);
+  } else if (shape.is_mesh()) {
     detail::add_crossings_of_mesh(shape, origin, given, limit, found);
   } else if (const Element& alone = shape.alone(); alone.polytope == nullptr) {
     detail::add_crossings_of_simple<3>(alone.shape, origin, direction, limit, found);
