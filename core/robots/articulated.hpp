@@ -401,6 +401,7 @@ class Articulated {
     const ShapeView<3> shape{kind, {placed.data(), kind == ShapeKind::kBox ? 6 : placed.size()}};
     Around around{Surrounding(shape), 0, 0, 0, Turning::kWithLink};
     Surrounding& core = around.core;
+    if (core.is_unbounded()) return around;  // of a link that never moves
     constexpr double kRounding = 1 + 1e-12;
     for (int corner = 0; corner < 8; ++corner) {
       Vec<3> at = core.centre;

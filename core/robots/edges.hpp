@@ -490,7 +490,18 @@ class EdgeSearch {
   Found compare(const MovingCore& a, const Surrounding& still, const MovingCore* other, const PieceA& first,
                 const PieceB& second, double size, double spare, const Reach& reach, double half, Doubt& doubt) {
     const Surrounding& b = kBothMove ? other->core : still;
-    look_along<kBothMove>(direction_between(a.core, b), a, b, other, half, reach.bend, reach.slack + spare, doubt);
+    if (!kBothMove && b.is_unbounded()) {
+      // Of a half space alone, its boundary point that is below the other counts.
+      const Element& ground = second().element;
+      if (is_half_space(ground.shape)) {
+        Surrounding boundary;
+        std::copy_n(ground.shape.record.begin(), 3, boundary.centre.begin());
+        const Vec<3> normal{ground.shape.record[3], ground.shape.record[4], ground.shape.record[5]};
+        look_along<false>(normal, a, boundary, other, half, reach.bend, reach.slack + spare, doubt);
+      }
+    } else {
+      look_along<kBothMove>(direction_between(a.core, b), a, b, other, half, reach.bend, reach.slack + spare, doubt);
+    }
     if (doubt.gap > reach.far) doubt.before = doubt.after = false;
     if (!doubt.before && !doubt.after) return Found::kNothing;
     // By how much the gap may be too small: not at all where the direction is that of the nearest points.
@@ -524,9 +535,10 @@ class EdgeSearch {
   }
   static constexpr double kLoose = 0.5;
   static double looseness_of(const Surrounding& core) { return core.is_shape ? 0 : length_of(core.half) + core.radius; }
+  // Of its coordinates; what has no end has them where the other shape is.
   static double size_of(const Piece& piece) {
     double size = 0;
-    for (const double x : piece.box) size += std::abs(x);
+    for (const double x : piece.box) size += std::isfinite(x) ? std::abs(x) : 0;
     return size;
   }
 
@@ -614,6 +626,7 @@ class EdgeSearch {
         for (std::size_t i = 0; i < axis_count(core.core); ++i)
           extent += core.core.half[i] * std::abs(core.core.axes[i][k]);
         extent += 1e-13 * (extent + std::abs(core.core.centre[k]));
+        if (core.core.is_unbounded()) extent = kNone;
         box[k] = core.core.centre[k] - extent;
         box[3 + k] = core.core.centre[k] + extent;
       }

@@ -40,7 +40,8 @@ struct Surrounding {
       set_frame(r + 6);
       std::copy_n(r, 3, centre.begin());
       std::copy_n(r + 3, 3, half.begin());
-    } else if (is_unbounded(shape)) {  // all of space: its distance is a lower bound as quickly as anything
+    } else if (broadphase::is_unbounded(shape)) {  // all of space: its distance is a lower bound as quickly as anything
+      is_shape = false;
       half.fill(std::numeric_limits<double>::infinity());
     } else if (is_kept_elsewhere(shape.kind)) {
       is_shape = false;
@@ -62,6 +63,8 @@ struct Surrounding {
       }
     }
   }
+
+  bool is_unbounded() const { return half[0] == std::numeric_limits<double>::infinity(); }
 
   // A lower bound of the distance of two, less their rounding errors.
   static double apart(const Surrounding& a, const Surrounding& b) {

@@ -4,20 +4,12 @@ import numpy as np
 import pytest
 
 import broadphase as bp
+from reaches import corners_of_ground
 from shape_cases import quaternions
 
 
 def field_of(rng, rows=5, columns=7, **placing):
     return bp.HeightField(rng.normal(size=(rows, columns)), (1.0, 0.5), -4.0, **placing)
-
-
-def corners_of(field):
-    """The corners of the solid in its own frame: of the surface, and of the bottom."""
-    top = np.asarray(field.vertices)
-    ends = [top[:, :2].min(axis=0), top[:, :2].max(axis=0)]
-    return np.concatenate(
-        [top, [(x, y, field.bottom) for x in (ends[0][0], ends[1][0]) for y in (ends[0][1], ends[1][1])]]
-    )
 
 
 def turned(points, quaternion):
@@ -46,7 +38,7 @@ def test_a_field_is_as_far_from_a_half_space_as_its_lowest_corner(seed):
     normal = rng.normal(size=3)
     below = bp.HalfSpace(normal, rng.normal() * 4)
     ground, other = bp.Shapes(field, [at], [turn]), bp.Shapes(below, [[0, 0, 0]])
-    heights = (turned(corners_of(field), turn) + at) @ (normal / np.linalg.norm(normal)) - below.height
+    heights = (turned(corners_of_ground(field), turn) + at) @ (normal / np.linalg.norm(normal)) - below.height
     assert bp.distance(ground, other)[0] == pytest.approx(heights.min(), abs=1e-12)
     assert bp.distance(other, ground)[0] == bp.distance(ground, other)[0]
     assert len(bp.overlaps(ground, other)) == (heights.min() <= 0) == len(bp.overlaps(other, ground))

@@ -241,6 +241,7 @@ def test_arms_stop_at_half_spaces():
             not robot.collides(start[row] + times[:, np.newaxis] * (end[row] - start[row]), scene).any() or share == 0
         )
     assert 5 < np.isfinite(shares).sum() < 60
+    assert robot.edges_collide(start, end, scene).tolist() == np.isfinite(shares).tolist()
 
 
 def test_half_spaces_belong_on_links_that_never_move():
@@ -250,6 +251,9 @@ def test_half_spaces_belong_on_links_that_never_move():
     assert robot.collides([[0], [-0.4], [-0.6]]).tolist() == [False, False, True]
     assert robot.clearance([0]) == 0.5
     assert robot.first_contact([0], [-1], tolerance=1e-9) == pytest.approx(0.5, abs=1e-8)
+    assert robot.edges_collide([[0], [1], [1]], [[-1], [0], [-0.4]]).tolist() == [True, False, False]
+    buried = bp.Obstacles([bp.Shapes(bp.Sphere(0.1), [[5, 0, -2]])])
+    assert robot.edges_collide([[0.5]], [[0.6]], buried).tolist() == [True]  # the floor, which never moves
     message = "link 'blade': a HalfSpace, which has no end, needs a link that is fixed to the world"
     for shape in (bp.HalfSpace((0, 0, 1)), bp.Compound([bp.Sphere(1), bp.HalfSpace((1, 0, 0))])):
         with pytest.raises(ValueError, match=message):

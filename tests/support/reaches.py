@@ -34,6 +34,13 @@ def corner_reach(corners, radius=0.0):
     return lambda ways: (ways @ np.asarray(corners).T).max(axis=1) + radius * np.linalg.norm(ways, axis=1)
 
 
+def corners_of_ground(shape):
+    top = shape.vertices
+    (low, high) = top[:, :2].min(axis=0), top[:, :2].max(axis=0)
+    bottom = [(x, y, shape.bottom) for x in (low[0], high[0]) for y in (low[1], high[1])]
+    return np.concatenate([top, bottom])
+
+
 REACHES = {
     "Cylinder": lambda s, w: np.maximum(w @ s.start, w @ s.end) + radial(s.end - s.start, s.radius, w),
     "Cone": lambda s, w: np.maximum(w @ s.base + radial(s.apex - s.base, s.radius, w), w @ s.apex),
@@ -50,6 +57,7 @@ REACHES = {
     "ConvexPolygon": lambda s, w: corner_reach(s.corners)(w),
     "ConvexHull": lambda s, w: corner_reach(s.points)(w),
     "Mesh": lambda s, w: corner_reach(s.vertices)(w),
+    "HeightField": lambda s, w: corner_reach(corners_of_ground(s))(w),
 }
 
 
