@@ -35,13 +35,13 @@ def main() -> None:
     """Draw the picture."""
     field = terrain()
     ground = bp.Shapes(field, [[0, 0, 0]])
-    random = np.random.default_rng(2)
+    random = np.random.default_rng(5)
     kinds = [bp.Sphere(0.2), bp.Box(0.4, 0.3, 0.3), bp.Capsule((-0.2, 0, 0), (0.2, 0, 0), 0.12)]
     shapes = [kinds[k % 3] for k in range(12)]
     fallen = dropped(shapes, ground, random.uniform([-2.6, -1.6], [2.6, 1.6], (12, 2)))
 
-    figure = Figure(figsize=(9, 5))
-    axes = figure.add_axes((0, 0, 1, 1), projection="3d", computed_zorder=False)
+    figure = Figure(figsize=(8, 4.4))
+    axes = figure.add_axes((-0.17, -0.52, 1.34, 1.9), projection="3d", computed_zorder=False)
     triangles = field.vertices[field.faces]
     shade = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     shade = shade @ [-0.3, -0.4, 0.8] / np.linalg.norm(shade, axis=1)
@@ -57,8 +57,8 @@ def main() -> None:
     lines = np.stack([np.broadcast_to(tower, ends.shape), ends], axis=1)
     axes.add_collection3d(Line3DCollection(lines, colors="tab:red", linewidths=0.7))
     axes.scatter(*ends.T, color="tab:red", s=8)
-    axes.set(xlim=(-2.4, 2.4), ylim=(-1.8, 1.8), zlim=(-1.2, 1.6))
-    axes.set_box_aspect((4.8, 3.6, 2.8), zoom=1.5)
+    axes.set(xlim=(-3, 3), ylim=(-2, 2), zlim=(-1.2, 1.6))
+    axes.set_box_aspect((6, 4, 2.8), zoom=1.08)
     axes.view_init(32, -62)
     axes.set_axis_off()
     figure.savefig(HERE / "terrain.png", dpi=110, metadata={"Software": None})
