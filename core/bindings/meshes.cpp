@@ -45,7 +45,7 @@ nb::list mesh_trees(nb::list meshes, unsigned workers) {
   return made_by<MeshTree>(given.size(), workers, [&](std::size_t k) {
     const auto& [vertices, faces] = given[k];
     MeshTree tree({vertices.data(), vertices.size()}, {faces.data(), faces.size()});
-    tree.keep_hull(hull_if_convex(tree));
+    tree.seek_hull_by(&hull_if_convex);
     return tree;
   });
 }

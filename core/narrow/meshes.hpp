@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cassert>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -115,9 +117,21 @@ class MeshTree {
     write_boxes();
   }
 
-  // The hull of a convex mesh, which is its surface with the inside (convex_meshes.hpp); null of all others.
-  const Polytope* hull() const { return hull_.get(); }
-  void keep_hull(std::unique_ptr<const Polytope> hull) { hull_ = std::move(hull); }
+  // The hull of a convex mesh, which is its surface with the inside; null of all others. `seek` finds it when it is
+  // first needed, on any thread (convex_meshes.hpp).
+  using SeekHull = std::unique_ptr<const Polytope> (*)(const MeshTree& tree);
+  void seek_hull_by(SeekHull seek) {
+    seek_hull_ = seek;
+    hull_ = std::make_unique<SoughtHull>();
+  }
+  const Polytope* hull() const {
+    if (hull_ == nullptr) return nullptr;
+    std::call_once(hull_->once, [&] {
+      hull_->kept = seek_hull_(*this);
+      hull_->known = hull_->kept.get();
+    });
+    return hull_->kept.get();
+  }
 
   // The first has only one box, around all.
   const MeshBlock* blocks() const { return blocks_.data(); }
@@ -136,10 +150,20 @@ class MeshTree {
   }
   std::size_t memory_bytes() const {
     return vertices_.capacity() * sizeof(double) + (faces_.capacity() + rows_.capacity()) * sizeof(std::int32_t) +
-           blocks_.capacity() * sizeof(MeshBlock) + (hull_ != nullptr ? hull_->memory_bytes() : 0);
+           blocks_.capacity() * sizeof(MeshBlock) + hull_bytes();
   }
 
  private:
+  struct SoughtHull {
+    std::once_flag once;
+    std::unique_ptr<const Polytope> kept;
+    std::atomic<const Polytope*> known{nullptr};  // as soon as it is
+  };
+  std::size_t hull_bytes() const {
+    const Polytope* const hull = hull_ != nullptr ? hull_->known.load() : nullptr;
+    return hull != nullptr ? hull->memory_bytes() : 0;
+  }
+
   struct Part {
     std::uint32_t first, count;  // in the order of the faces
   };
@@ -301,7 +325,8 @@ class MeshTree {
   std::vector<double> vertices_;
   std::vector<std::int32_t> faces_, rows_;
   std::vector<MeshBlock> blocks_;
-  std::unique_ptr<const Polytope> hull_;
+  SeekHull seek_hull_ = nullptr;
+  std::unique_ptr<SoughtHull> hull_;
 };
 
 // ---- The walk: pairs of triangles of two placed meshes whose boxes are close, nearest first ----
@@ -1446,9 +1471,13 @@ struct Separation {
   Vec<3> normal;
 };
 inline Separation separation(const MeshSide& a, const MeshSide& b, double within) {
-  const bool are_solid = a.has_solid() && b.has_solid();
-  const NearestElements nearest = nearest_elements(a, b, within, are_solid ? 0.0 : -detail::kNone);
-  if (!are_solid || nearest.distance > 0 || (!a.is_mesh() && !b.is_mesh())) return {nearest.distance, nearest.normal};
+  const bool may_be_solid = !a.is_field() && !b.is_field() && (a.is_mesh() || b.is_mesh());
+  const NearestElements first = nearest_elements(a, b, within, may_be_solid ? 0.0 : -detail::kNone);
+  if (!may_be_solid || first.distance > 0) return {first.distance, first.normal};
+  if (!a.has_solid() || !b.has_solid()) {
+    const NearestElements deepest = nearest_elements(a, b, within);
+    return {deepest.distance, deepest.normal};
+  }
   std::array<double, 13> record_a, record_b;
   Separation found;
   found.distance = std::min(0.0, signed_distance(a.solid(record_a), b.solid(record_b), &found.normal));
