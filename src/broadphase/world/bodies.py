@@ -222,9 +222,7 @@ def _insert_one(
 ) -> bool:
     """Add a body of the usual kind by one call of the core; False for any other, which is for `_insert`."""
     columns, actors = self._columns, self._actors
-    if not isinstance(shape, Shape) or shape.dim != columns.dim or len(shape) != 1 or position is None:
-        return False
-    if type(body_type) is not str:
+    if not isinstance(shape, Shape) or shape.dim != columns.dim or len(shape) != 1 or type(body_type) is not str:
         return False
     kind, limit = _TYPES.get(body_type), -1 if boundary is None else _LIMITS.get(boundary)
     layers, masks = columns.layers.known_bits(layer, 1), columns.layers.known_bits(mask, ALL_BITS)
