@@ -120,9 +120,14 @@ def test_groups_are_lines_of_the_table(engine, run, tmp_path):
     with (tmp_path / "groups.csv").open(newline="", encoding="utf-8") as stream:
         rows = {(row["first"], row["second"]): row["clashes"] for row in csv.DictReader(stream)}
     assert rows["assembly", "assembly"] == "1"
-    groups = {size: run("clash", engine, "--group-by", "cell", "--cell-size", size, "--json") for size in (0.01, 1000)}
-    assert {code for code, _, _ in groups.values()} == {4}
-    assert json.loads(groups[1000][1])["groups"] == 2 < json.loads(groups[0.01][1])["groups"]  # below and above z = 0
+    found = {}
+    for size in (0.01, 1000):  # 1000: what is on either side of 0
+        report = tmp_path / f"{size}.json"
+        code, out, _ = run("clash", engine, "--group-by", "cell", "--cell-size", size, "--json", "-o", report)
+        middles = [np.mean(clash["points"], axis=0) for clash in json.loads(report.read_text("utf-8"))["clashes"]]
+        found[size] = json.loads(out)["groups"]
+        assert (code, found[size]) == (4, len({tuple(np.floor(middle / size)) for middle in middles}))
+    assert 1 < found[1000] < found[0.01]
     for wrong in (["cell"], ["name", "--cell-size", 1], ["cell", "--cell-size", 0], ["storey"]):
         assert run("clash", engine, "--group-by", *wrong)[0] == 2
     code, _, err = run("clash", engine, "--group-by", "type")

@@ -74,10 +74,10 @@ def test_what_is_no_name_of_an_adapter_is_refused_by_that(name):
         adapters.install(name)
 
 
-def test_distances_of_meshes_are_those_of_their_triangles():
+def test_distances_of_meshes_are_those_of_surfaces_and_depths_of_convex_ones_those_of_bodies():
     trimesh = pytest.importorskip("trimesh")
     large, small = (bp.Mesh(box.vertices, box.faces) for box in map(trimesh.creation.box, ((1, 1, 1), (0.2, 0.2, 0.2))))
-    # Inside; across a face, where each triangle is half as deep as the box is wide; two equal ones, whose edges meet.
-    for parts, shift, expected in (([large, small], 0, 0.4), ([large, small], 0.5, -0.1), ([large, large], 0.5, 0.0)):
+    # Inside, where the surfaces are apart; across a face; two equal ones.
+    for parts, shift, expected in (([large, small], 0, 0.4), ([large, small], 0.5, -0.1), ([large, large], 0.5, -0.5)):
         placed = bp.Shapes(parts, [[0, 0, 0], [shift, 0, 0]])
         assert bp.distance(placed, pairs=[[0, 1]]).tolist() == pytest.approx([expected])

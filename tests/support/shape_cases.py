@@ -128,8 +128,8 @@ CORNERED = {
 }  # fmt: skip
 
 # Names of the classes by dimension: of all; of those that have an end; of those that the oracle knows, or knows the
-# parts of (height fields have their own); of those whose records say everything; of those that are hulls of a few points
-# with a radius; and of these and compounds of them, whose distances are true up to rounding.
+# parts of (height fields have their own); of those whose records say everything; of those that are hulls of a few
+# points with a radius; and of these and compounds of them, whose distances are true up to rounding.
 CLASSES = {d: [row.name for row in TYPES if d in row.dimensions] for d in (2, 3)}
 BOUNDED = {d: [row.name for row in TYPES if d in row.dimensions and not RECORDS[row.shape_class.kind].has_normal]
            for d in (2, 3)}  # fmt: skip

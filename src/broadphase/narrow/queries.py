@@ -356,8 +356,8 @@ def raycast(
     -----
     With `every`, a ray crosses a convex shape where it enters and where it leaves; only where it leaves if it begins
     inside; in one place if the two are the same, twice, but of a shape without an inside, such as a triangle in space,
-    once. A half space is crossed once, a height field where a ray goes into the ground or comes out of it. A compound is
-    crossed where its parts are, also inside other parts.
+    once. A half space is crossed once, a height field where a ray goes into the ground or comes out of it. A compound
+    is crossed where its parts are, also inside other parts.
 
     A mesh is crossed at each of its faces, from either side. A ray through an edge or a vertex crosses as many of the
     faces around it as one that passes beside it, by a tiny distance, the same for all faces: one of the two at an edge

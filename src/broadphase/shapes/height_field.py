@@ -69,7 +69,7 @@ class HeightField(Geometry):
     >>> hills = bp.HeightField([[0, 0, 0], [0, 1, 0], [0, 0, 0]], cell=2.0)
     >>> hills
     HeightField(<3 x 3 heights>, cell=(2.0, 2.0), bottom=-4.0)
-    >>> bp.distance(hills, bp.Sphere(0.5, offset=[0, 0, 3])).item()
+    >>> bp.distance(hills, bp.Sphere(0.5, offset=[0, 0, 3]))
     1.5
     """
 
