@@ -41,7 +41,7 @@ demo: $(DONE)/package $(DONE)/demo ## show the live demo in the browser (ARGS= g
 # Bytecode is kept even where the environment says otherwise: rewriting the asserts of all tests takes 9 s on each core.
 .PHONY: test
 test: $(DONE)/package $(DONE)/test ## the tests of the package, its docstrings and the documentation (ARGS= goes to pytest)
-	@echo 'Running the tests on all cores: some 18,000, ten to fifteen minutes on two. A test that fails is named at the end.'
+	@echo 'Running the tests on all cores: some 21,000, a quarter of an hour on two. A test that fails is named at the end.'
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 .PHONY: soak
