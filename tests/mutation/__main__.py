@@ -114,7 +114,7 @@ def record() -> None:
             old = text.splitlines()[result["line"] - 1]
         change = f"{' '.join(old.split())}: {result['kind']}"
         reason = reasons.get((result["file"], change), "")
-        lived.append({"file": result["file"], "line": result["line"], "change": change, "reason": reason})
+        lived.append({"file": result["file"], "change": change, "reason": reason})
         print(f"{result['mutant']} core/{result['file']}:{result['line']}: {change}: {reason}")
     table = {folder: {"tried": made[folder], "killed": killed[folder]} for folder in sorted(made)}
     lines = [f"    {json.dumps(folder)}: {json.dumps(counts)}" for folder, counts in table.items()]
