@@ -427,6 +427,48 @@ def test_columns_of_pandas_keep_their_values_and_dtypes_on_any_number_of_threads
         assert np.array_equal(joined["number"], right["number"].to_numpy()[second])
 
 
+@pytest.mark.parametrize("axes", [1, 2])
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"how": "semi", **rule} for rule in ({}, {"closed": "left"}, {"period": 300})),
+        *({"count": True, **rule} for rule in ({}, {"min_overlap": ("left", 0.5)}, {"period": 300})),
+        {"how": "anti", "min_overlap": 1},
+        {"how": "nearest"},
+        {"how": "nearest", "k": 2, "closed": "left"},
+    ],
+    ids=str,
+)
+def test_workers_are_checked_and_change_no_answer(options, axes):
+    pl = pytest.importorskip("polars")
+    rng, count = np.random.default_rng(axes), 600
+    tables = []
+    for _ in range(2):
+        lower = rng.integers(0, 300, (2, count))
+        upper = lower + rng.integers(0, 3, (2, count))
+        tables.append(pl.DataFrame({"a": lower[0], "b": upper[0], "c": lower[1], "d": upper[1]}))
+    on = {"lower": ["a", "c"][:axes], "upper": ["b", "d"][:axes], **options}
+    expected = bp.join(*tables, **on)
+    for workers in (2, 5):
+        assert bp.join(*tables, **on, workers=workers).equals(expected)
+    with pytest.raises(ValueError, match="workers"):
+        bp.join(*tables, **on, workers=0)
+
+
+def test_nearest_boxes_are_searched_on_as_many_threads_as_wanted(monkeypatch):
+    pl = pytest.importorskip("polars")
+    wanted = []
+
+    def tree(*boxes, **options):
+        wanted.append(options["workers"])
+        return bp.BVH(*boxes, **options)
+
+    monkeypatch.setattr("broadphase.joins.nearest_boxes.BVH", tree)
+    table = pl.DataFrame({"a": [0.0, 5.0], "b": [1.0, 6.0]})
+    bp.join(table, table, lower=["a", "a"], upper=["b", "b"], how="nearest", workers=3)
+    assert wanted == [3]
+
+
 def test_lazy_frames_and_relations_stay_what_they_are():
     pl, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
     frame = pl.DataFrame({"a": [0, 1], "b": [1, 2]})

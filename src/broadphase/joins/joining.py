@@ -128,7 +128,8 @@ def join(
     count : bool or str
         True: return `left` with how many rows overlap each of its rows, in a column "count", or of this name.
     workers, max_pairs
-        As in `pairs`.
+        As in `pairs`. Along one axis, "semi", "anti", "nearest" and `count` need one pass over sorted rows, and take
+        one thread.
 
     Returns
     -------
@@ -207,7 +208,7 @@ def join(
         raise ValueError(f"count has one row for each row of left anyway; leave how={how!r} out")
     if is_one and how in ("left", "nearest"):
         raise ValueError(f"how={how!r} needs right, which may be left itself")
-    k = as_whole(k, "k", 1)
+    k, threads = as_whole(k, "k", 1), worker_count(workers)
     of_nearest = {
         "distance": measured is not None, "k": k != 1, "ties": ties != "first",
         "max_distance": not _is(max_distance, np.inf), "direction": direction != "both",
@@ -234,21 +235,20 @@ def join(
     columns = _columns(tables, keys, keep, suffixes, counted or measured, is_left_only)
     if is_left_only:
         if counted is not None:
-            counts = left_table.made(overlapping.counts(), None)
+            counts = left_table.made(overlapping.counts(threads), None)
             counted_rows: AnyTable = left_table.table(
                 _taken(left_table, columns[0], None) | {counted: counts}, slice(None)
             )
             return counted_rows
-        rows = np.flatnonzero(overlapping.have_partners() == (how == "semi")).astype(np.int32)
+        rows = np.flatnonzero(overlapping.have_partners(threads) == (how == "semi")).astype(np.int32)
         some_rows: AnyTable = left_table.table(_taken(left_table, columns[0], rows), rows)
         return some_rows
-    threads = worker_count(workers)
     has_missing, more = how == "left", {}
     first: NDArray[np.int32] | None = None  # all rows
     try:
         if how == "nearest":
             wanted = Wanted(k, ties == "all", _one_length(max_distance, search), direction)
-            first, second, gaps = search.nearest(wanted, pair_limit(max_pairs))
+            first, second, gaps = search.nearest(wanted, threads, pair_limit(max_pairs))
             gone = second < 0
             has_missing = bool(gone.any())
             if measured is not None:

@@ -35,6 +35,7 @@ def nearest_boxes(
     k: int,
     with_ties: bool,
     max_distance: float,
+    workers: int,
     limit: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Return for each left box where its right ones begin, these by distance, overlap and row, and the distances.
@@ -54,7 +55,8 @@ def nearest_boxes(
     others = right[0][there[1]], right[1][there[1]]
     if len(there[1]):
         k = min(k, len(there[1]))
-        search = _Search(BVH(others, batch=batches[1]), others, batches[1], k, with_ties, max_distance)
+        index = BVH(others, batch=batches[1], workers=workers)
+        search = _Search(index, others, batches[1], k, with_ties, max_distance, workers)
         begin, size, is_crowded = 0, _FEW, False
         while begin < len(there[0]):
             rows = there[0][begin : begin + size]
@@ -86,6 +88,7 @@ class _Search:
     k: int
     with_ties: bool
     max_distance: float
+    workers: int
     parts: list[BVH] = field(default_factory=list)  # of `first_overlapping`
 
     def near(
@@ -136,7 +139,8 @@ class _Search:
             rows = slice(begin, begin + size)
             if part == len(self.parts):
                 corners = self.others[0][rows], self.others[1][rows]
-                self.parts.append(BVH(corners, batch=None if self.keys is None else self.keys[rows]))
+                keys = None if self.keys is None else self.keys[rows]
+                self.parts.append(BVH(corners, batch=keys, workers=self.workers))
             near = self.parts[part].query(
                 (boxes[0][rest], boxes[1][rest]), batch=None if batch is None else batch[rest]
             )

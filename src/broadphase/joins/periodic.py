@@ -130,18 +130,18 @@ class PeriodicSearch:
         merged: Rows = np.insert(pairs, places[is_new], more[one_of[is_new]], axis=0)
         return merged
 
-    def counts(self) -> Whole:
+    def counts(self, workers: int) -> Whole:
         """Return how many rows of the right table overlap each of the left one; a row itself is not counted."""
-        pairs = self.pairs(1, pair_limit(None))
+        pairs = self.pairs(workers, pair_limit(None))
         counts = np.bincount(pairs[:, 0], minlength=self.heights[0])
         return counts + np.bincount(pairs[:, 1], minlength=self.heights[0]) if self.is_one else counts
 
-    def have_partners(self) -> NDArray[np.bool_]:
+    def have_partners(self, workers: int) -> NDArray[np.bool_]:
         """Return which rows of the left table overlap some row of the right one, other than themselves."""
         if self.is_one:
-            return self.counts() > 0
+            return self.counts(workers) > 0
         have = np.zeros(self.heights[0], np.bool_)
-        have[self.rows[0][self.search.have_partners()]] = True
+        have[self.rows[0][self.search.have_partners(workers)]] = True
         return have
 
 

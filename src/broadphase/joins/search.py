@@ -74,13 +74,13 @@ class Search:
         rows = np.concatenate(parts)
         return rows if len(self.axes) == 1 else rows[np.lexsort((rows[:, 1], rows[:, 0]))]
 
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self, workers: int) -> NDArray[np.int64]:
         """Return how many rows of the right table overlap each of the left one; a row itself is not counted."""
         if len(self.axes) == 1 and self.share is None:
             counts = self._counts_of_axis()
             return counts - (counts > 0) if self.is_one else counts
         counts = np.zeros(self._height(0), np.int64)
-        for found in self._chunks(1):
+        for found in self._chunks(workers):
             if self.share is None:
                 for rows in (found[:, 0], found[:, 1]) if self.is_one else (found[:, 0],):
                     counts += np.bincount(rows, minlength=len(counts))
@@ -90,17 +90,17 @@ class Search:
                 counts += np.bincount(self._sharing(both)[:, 0], minlength=len(counts))
         return counts
 
-    def have_partners(self) -> NDArray[np.bool_]:
+    def have_partners(self, workers: int) -> NDArray[np.bool_]:
         """Return which rows of the left table overlap some row of the right one, other than themselves."""
-        return self.counts() > 0
+        return self.counts(workers) > 0
 
-    def nearest(self, wanted: Wanted, limit: int) -> tuple[Rows | None, Rows, NDArray[Any]]:
+    def nearest(self, wanted: Wanted, workers: int, limit: int) -> tuple[Rows | None, Rows, NDArray[Any]]:
         """Return rows of the left table (None: each once), the nearest rows of the right one, and the gaps.
 
         A row of the left table without any is there once, with -1.
         """
         if len(self.axes) > 1:
-            offsets, found, gaps = self._nearest_boxes(wanted, limit)
+            offsets, found, gaps = self._nearest_boxes(wanted, workers, limit)
         else:
             moved = None if self.rule.closed == "both" else self._moved_columns
             columns = _columns(self.axes[0].values, self.keys)
@@ -120,7 +120,7 @@ class Search:
     def _moved(self) -> Meeting:
         return Meeting(self.axes, self.rule, None, self._require)
 
-    def _nearest_boxes(self, wanted: Wanted, limit: int) -> Any:
+    def _nearest_boxes(self, wanted: Wanted, workers: int, limit: int) -> Any:
         if wanted.direction != "both":
             raise ValueError(f"direction={wanted.direction!r} is for one axis, not {len(self.axes)}")
         for axis in self.axes:
@@ -141,8 +141,9 @@ class Search:
         overlapping = None if self.rule.closed == "both" else _boxes_of(self._moved().floats())
         try:
             return nearest_boxes(
-                left, right, overlapping, self.keys, wanted.k, wanted.with_ties, float(wanted.max_distance), limit
-            )
+                left, right, overlapping, self.keys, wanted.k, wanted.with_ties, float(wanted.max_distance), workers,
+                limit,
+            )  # fmt: skip
         except OverflowError:
             raise _native.TooManyPairs from None
 
