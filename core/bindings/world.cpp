@@ -122,10 +122,6 @@ class PythonCallbacks final : public StepCallbacks<D> {
     if (found.is_none()) return std::nullopt;
     return pairs_of(found);
   }
-  void note_pairs(std::size_t count) override {
-    const RetakenGil gil;
-    call("note_pairs", count);
-  }
   Pairs touching(const RowList& pairs) override {
     const RetakenGil gil;
     return pairs_of(call("touching", array_of(pairs, {pairs.size() / 2, 2})));

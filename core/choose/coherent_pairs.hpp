@@ -85,19 +85,6 @@ class CoherentPairs {
   // More than rounding takes from a difference.
   static constexpr T kMore = 1 + 16 * std::numeric_limits<T>::epsilon();
 
-  // How many times as long as by "auto" a search by the method of the index takes, where that is little. Below 1: near
-  // pairs must save what may go wrong.
-  static double search_of(MethodName method) {
-    switch (method) {
-      case MethodName::automatic: break;
-#define BROADPHASE_CASE(name, Method, slowness) \
-  case MethodName::name: return slowness;
-        BROADPHASE_METHODS(BROADPHASE_CASE)
-#undef BROADPHASE_CASE
-    }
-    return 0.8;
-  }
-
   void note_not_worth() {
     wait_ = patience_;
     patience_ = std::min(2 * patience_, kMostPatience);

@@ -14,8 +14,8 @@
 #endif
 
 // each(name, class, slowness): the name in Python and of the file in bindings/, the class template that satisfies
-// Method, and how many times as long as "auto" a search by it takes, where it takes long: see search_of in
-// coherent_pairs.hpp. A row a line, which CMake reads.
+// Method, and how many times as long as "auto" a search by it takes, where it takes long: see search_of.
+// A row a line, which CMake reads.
 // clang-format off
 #define BROADPHASE_METHODS(each) \
   each(brute_force, BruteForce, 2) \

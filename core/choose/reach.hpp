@@ -7,10 +7,25 @@
 #include <limits>
 #include <vector>
 
+#include "choose/methods.hpp"
+
 namespace broadphase {
 
 // Near pairs for each box, beyond which testing them takes longer than another search.
 inline constexpr std::size_t kMostNearPairs = 16;
+
+// How many times as long as by "auto" a search by a method takes, where that is little. Below 1: near pairs must save
+// what may go wrong.
+inline double search_of(MethodName method) {
+  switch (method) {
+    case MethodName::automatic: break;
+#define BROADPHASE_CASE(name, Method, slowness) \
+  case MethodName::name: return slowness;
+      BROADPHASE_METHODS(BROADPHASE_CASE)
+#undef BROADPHASE_CASE
+  }
+  return 0.8;
+}
 
 // The extent of a usual box, by a sample, which is sorted.
 inline double usual_extent(std::vector<double>& extents) {

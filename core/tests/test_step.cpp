@@ -176,7 +176,6 @@ class PlainIndex final : public StepCallbacks<D> {
   }
   void look_at_margins(const Pairs&, std::size_t) override {}
   std::optional<Pairs> by_given_method(const Filter*) override { return std::nullopt; }
-  void note_pairs(std::size_t) override {}
   Pairs touching(const RowList&) override { return {}; }
   Pairs touching_images(const RowList&, const std::vector<double>&) override { return {}; }
   Spent spend(const PairColumns&, bool, const std::uint8_t*) override { return {}; }

@@ -95,9 +95,8 @@ class StepCallbacks {
   // These pairs, found around so many rows, are many: the margins of the index may be too wide.
   virtual void look_at_margins(const Pairs& pairs, std::size_t rows) = 0;
   // Pairs by an index of the method that the user gave, those that count (null: all); none where the index would search
-  // at once. Then it is told how many pairs that has found.
+  // at once.
   virtual std::optional<Pairs> by_given_method(const Filter* filter) = 0;
-  virtual void note_pairs(std::size_t count) = 0;
 
   // Which pairs touch of those with a hull, a mesh or a custom shape: first and second row, one pair after the other.
   // With offsets, those that touch where the second is moved by its offset, and not where they are.

@@ -46,7 +46,7 @@ struct Candidates {
 struct SearchOptions {
   MethodName method;
   bool is_given;       // by the user: not "auto"
-  bool keeps_nothing;  // the margin is 0
+  bool keeps_nothing;  // the margin is 0, or the index needs each search
   unsigned workers;
   const Kernels* kernels;
   const double* limits = nullptr;  // lower and upper corner of what the method holds; null: everything
@@ -71,8 +71,8 @@ template <std::size_t D>
 class CandidateSearch {
  public:
   // One rule: where most rows have changed, all pairs are searched for; where few have for some steps, a tree is
-  // queried around these. If bodies do no more than move a little, pairs near each other are found for boxes a little
-  // larger, by either search, and serve several steps.
+  // queried around these. A method that the user has given finds all pairs. If bodies do no more than move a little,
+  // pairs near each other are found for boxes a little larger, by any of these searches, and serve several steps.
   Candidates find(const Columns<D>& columns, const RowKinds& kinds, const Changes<D>& changes,
                   const SearchOptions& options, NearPairs near, int quiet_steps, StepCallbacks<D>& callbacks,
                   Interrupt& interrupt) {
@@ -80,32 +80,22 @@ class CandidateSearch {
     Candidates result;
     result.quiet_steps = quiet_steps;
     result.near = std::move(near);
-    if (options.is_given && columns.batch != nullptr) {
-      // Trees of the method's own for each batch would have to follow every change.
-      result.search = Search::given_for_each_batch;
-      result.found = all_pairs(now, still(now), 0, kNoLimit);
-      return result;
-    }
-    if (options.is_given) {
-      result.search = Search::given;
-      std::optional<Pairs> found = callbacks.by_given_method(filter_.of(columns, still(now), false));
-      result.is_tight = !found;
-      result.is_synchronized = true;
-      if (!found) {
-        found = all_pairs(now, still(now), 0, kNoLimit);
-        callbacks.note_pairs(found->size);
-      }
-      result.found = *std::move(found);
-      return result;
-    }
     const std::size_t living = columns.living;
+    const bool only_moves = changes.growth >= 0 && living >= step_limits.rows_for_near_pairs && !options.keeps_nothing;
+    if (options.is_given) {
+      if (only_moves)
+        find_near_all(now, result);
+      else
+        result.near.drop();
+      if (!result.are_near) find_by_given_method(now, result);
+      return result;
+    }
     if (static_cast<double>(changes.count) > step_limits.few * static_cast<double>(living) ||
         living < step_limits.rows_for_a_tree)
       result.quiet_steps = 0;
     else
       result.quiet_steps = std::min(quiet_steps + 1, step_limits.steps_before_a_tree);
-    const bool has_few = result.quiet_steps >= step_limits.steps_before_a_tree,
-               only_moves = changes.growth >= 0 && living >= step_limits.rows_for_near_pairs && !options.keeps_nothing;
+    const bool has_few = result.quiet_steps >= step_limits.steps_before_a_tree;
     if (!only_moves || (!has_few && result.quiet_steps > 0)) result.near.drop();
     if (!has_few) {
       if (only_moves && result.quiet_steps == 0) find_near_all(now, result);
@@ -193,6 +183,21 @@ class CandidateSearch {
     return meeting_.size() == living.size() ? all : &meeting_;
   }
 
+  void find_by_given_method(const Now& now, Candidates& result) {
+    const std::uint8_t* still_rows = still(now);
+    std::optional<Pairs> found;
+    if (now.columns.batch == nullptr) {
+      result.search = Search::given;
+      found = now.callbacks.by_given_method(filter_.of(now.columns, still_rows, false));
+      result.is_tight = !found;
+      result.is_synchronized = true;
+    } else {
+      // Trees of the method's own for each batch would have to follow every change.
+      result.search = Search::given_for_each_batch;
+    }
+    result.found = found ? *std::move(found) : all_pairs(now, still_rows, 0, kNoLimit);
+  }
+
   // One search for boxes around the motions, which finds the pairs of boxes at the end of the step as well.
   void find_swept(const Now& now, Candidates& result) {
     const Columns<D>& columns = now.columns;
@@ -252,8 +257,9 @@ class CandidateSearch {
       batches = batches_of({count, keys, 1}, nullptr, now.interrupt);
       if (!batches.is_whole) problem.batches = &batches;
     }
-    Pairs pairs =
-        find_pairs(now.options.method, problem, limit, {*now.options.kernels, now.options.workers, now.interrupt});
+    // Those that serve several steps are found in the quickest way, whatever method is given.
+    const MethodName method = reach > 0 ? MethodName::automatic : now.options.method;
+    Pairs pairs = find_pairs(method, problem, limit, {*now.options.kernels, now.options.workers, now.interrupt});
     if (rows != nullptr) {
       const RowNames names{rows->data()};
       names.name(pairs.block.get(), pairs.size);
@@ -273,8 +279,10 @@ class CandidateSearch {
       extents_.clear();
       for (std::size_t at = 0; at < sample.size(); ++at)
         if (columns.alive[sample[at]] != 0) extents_.push_back(extent_of(columns.spare.boxes + sample[at] * 2 * D));
+      Reach::Costs costs = Reach::kOfShapes;
+      costs.instead = std::max(costs.instead, search_of(now.options.method));
       const double reach = Reach::among_all(usual_extent(extents_), now.changes.growth, now.changes.pairs_a_row, D,
-                                            columns.period_bounds() != nullptr, Reach::kOfShapes);
+                                            columns.period_bounds() != nullptr, costs);
       NearPairs::Found found;
       if (reach > 0 && search_near(now, reach, found))
         near.keep(std::move(found), reach, columns.version);

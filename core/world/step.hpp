@@ -276,7 +276,9 @@ class World {
     if (step.has_searched) {
       if (step.is_synchronized && request.behind != nullptr) std::fill_n(request.behind, slots, std::uint8_t{0});
       memory.quiet_steps = step.quiet_steps;
-      if (step.stats.search == Search::all && step.stats.living > 0)
+      const bool are_all = step.stats.search == Search::all || step.stats.search == Search::given ||
+                           step.stats.search == Search::given_for_each_batch;
+      if (are_all && step.stats.living > 0)
         memory.pairs_a_row = static_cast<double>(step.stats.candidates) / static_cast<double>(step.stats.living);
       memory.near = std::move(step.near);
     }

@@ -18,9 +18,10 @@ EVENTS = ("enter", "stay", "exit", "exit_handles", "pairs")
 
 
 def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let "auto" take its tree in worlds of a few bodies, and leave it again."""
+    """Let "auto" take its tree in worlds of a few bodies, and leave it again; let all methods keep near pairs."""
     limits = _native.step_limits
     monkeypatch.setattr(limits, "rows_for_a_tree", 4)
+    monkeypatch.setattr(limits, "rows_for_near_pairs", 4)
     monkeypatch.setattr(limits, "steps_before_a_tree", 1)
     monkeypatch.setattr(limits, "few", 0.7)
 

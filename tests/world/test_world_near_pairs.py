@@ -74,9 +74,9 @@ def test_balls_on_a_lattice_that_move_slowly_touch_as_their_distances_say(dimens
     world.validate()
 
 
-def _mixed(rng, dimension, method, boundary, has_few):
+def _mixed(rng, dimension, options, boundary, has_few):
     edge = 9.0
-    world = bp.World(dimension, method=method, boundary=boundary, bounds=[[0] * dimension, [edge] * dimension])
+    world = bp.World(dimension, boundary=boundary, bounds=[[0] * dimension, [edge] * dimension], **options)
     shapes = (
         [bp.Circle(0.4), bp.Rectangle(0.7, 0.3), bp.Capsule([-0.3, 0], [0.3, 0], 0.2), bp.Point()]
         if dimension == 2
@@ -93,6 +93,10 @@ def _mixed(rng, dimension, method, boundary, has_few):
     return world
 
 
+# A margin of 0: nothing is kept.
+SEARCHING = {"method": "brute_force", "margin": 0.0}
+
+
 @pytest.mark.parametrize("has_few", [False, True])
 @pytest.mark.parametrize("boundary", ["none", "wrap", "bounce", "remove"])
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -101,8 +105,8 @@ def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_sea
 ):
     uses = 0
     for seed in range(2):
-        methods = ("auto", "brute_force")
-        worlds = [_mixed(np.random.default_rng(seed), dimension, of, boundary, has_few) for of in methods]
+        options = ({"method": "auto"}, SEARCHING)
+        worlds = [_mixed(np.random.default_rng(seed), dimension, of, boundary, has_few) for of in options]
         rng, found = np.random.default_rng(seed), []
         for number in range(40):
             rows = rng.choice(worlds[0].rows, 3, replace=False)
@@ -137,6 +141,89 @@ def test_any_shapes_and_what_is_done_to_them_have_the_events_of_a_world_that_sea
             world.validate()
     assert uses > 10
     assert len(compared) > 10 or (has_few and boundary == "wrap")
+
+
+INSIDE = [[0.9, 0.9], [9.1, 8.1]]  # away from the lattice: boxes of circles are a few roundings larger
+GIVEN = [
+    *({"method": method.name} for method in bp.METHODS),
+    {"method": bp.Octree.options(bounds=[[-30, -30], [30, 30]]), "workers": 2},
+    {"method": bp.Octree.options(bounds=INSIDE, outside="drop")},
+]
+
+
+def _of_some_layers(world, radii, inside=None):
+    """List the pairs of balls that touch and count: not two static ones, nor those that layers or groups keep apart."""
+    found = np.array(touching_balls(world.positions, radii), np.int64).reshape(-1, 2)
+    i, j = found.T
+    layers, masks, groups = world.layers, world.masks, world.groups
+    counts = (layers[i] & masks[j] != 0) & (layers[j] & masks[i] != 0)
+    counts = np.where((groups[i] == groups[j]) & (groups[i] != 0), groups[i] > 0, counts)
+    counts &= ~((world.body_types[i] == 1) & (world.body_types[j] == 1))
+    if inside is not None:
+        lower, upper = world.positions - radii[:, np.newaxis], world.positions + radii[:, np.newaxis]
+        is_inside = ((lower >= inside[0]) & (upper <= inside[1])).all(axis=1)
+        counts &= is_inside[i] & is_inside[j]
+    alive = np.isin(np.arange(len(radii)), world.rows)
+    return found[counts & alive[i] & alive[j]].tolist()
+
+
+@pytest.mark.parametrize("options", GIVEN, ids=lambda options: str(options["method"])[:40])
+def test_given_methods_with_static_bodies_and_layers_tell_what_distances_say(options):
+    inside = np.array(INSIDE) if "drop" in str(options["method"]) else None
+    uses, searches = 0, 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        world = bp.World(2, **options)
+        radii = rng.integers(1, 4, 120) / 4
+        for row, radius in enumerate(radii):  # every third is static
+            place, speed = rng.integers(0, 40, 2) / 4, rng.integers(-2, 3, 2) / 128
+            motion = {"body_type": "static"} if row % 3 == 0 else {"velocity": speed}
+            world.add(bp.Circle(radius), position=place, layer=1 + row % 3, mask=7, **motion)
+        for number in range(60):
+            rows, place = rng.choice(world.rows, 4, replace=False), rng.integers(0, 40, 2) / 4
+            deed = rng.integers(7) if number % 8 == 7 else -1
+            if deed == 0:
+                world.positions[rows[0]] = place  # also of static ones
+            elif deed == 1:
+                world.set_filters(rows, layer=int(rng.integers(1, 8)), mask=int(rng.integers(8)))
+            elif deed == 2:
+                world.set_filters(rows, group=int(rng.integers(-1, 2)))
+            elif deed == 3:
+                world.remove(rows)
+            elif deed == 4:  # a moving body where there was a static one, or the other way round
+                world.remove(rows[:1])
+                kind = {"body_type": "static"} if rng.random() < 0.5 else {"velocity": (1 / 128, 0)}
+                row = world.add(bp.Circle(0.5), position=place, layer=1, mask=7, **kind).row
+                radii = np.append(radii, 0.5) if row == len(radii) else radii
+                radii[row] = 0.5
+            elif deed == 5:
+                world.velocities[rows] *= -1
+            frame = world.step(1.0)
+            assert frame.pairs.tolist() == _of_some_layers(world, radii, inside), (seed, number, deed)
+            uses += kept(frame)
+            searches += "given" in frame.stats["reason"]
+        world.validate()
+    assert uses > 60
+    assert searches > 10
+
+
+@pytest.mark.parametrize("boundary", ["none", "wrap", "remove"])
+@pytest.mark.parametrize("options", [*GIVEN[:-2], {"method": "octree", "workers": 2}], ids=str)
+def test_given_methods_have_the_events_of_a_world_that_searches(options, boundary):
+    worlds = [_mixed(np.random.default_rng(5), 2, of, boundary, False) for of in (options, SEARCHING)]
+    for world in worlds:
+        rng = np.random.default_rng(6)
+        world.add_many(bp.Rectangle(1, 0.5), rng.uniform(0, 9, (30, 2)), body_type="static", batch=0)
+    uses = 0
+    for number in range(30):
+        if number % 10 == 9:
+            for world in worlds:
+                world.set_filters(world.rows[number : number + 9], layer=number % 4, mask=3)
+        frames = [world.step(1.0) for world in worlds]
+        for name in ("pairs", "enter", "exit", "exit_handles"):
+            assert np.array_equal(getattr(frames[0], name), getattr(frames[1], name)), (number, name)
+        uses += kept(frames[0])
+    assert uses > 5
 
 
 @pytest.mark.parametrize("has_few", [False, True])

@@ -1079,7 +1079,8 @@ class BoxIndex(queries.Queries):
             if near is not None:
                 return near
             found = self._pairs_of_now(search, sort, max_pairs)
-            self._note_pairs(len(found))
+            if self._coherent is not None:
+                self._coherent.note(len(found))
         except _native.TooManyPairs:
             raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
         return found
@@ -1104,15 +1105,7 @@ class BoxIndex(queries.Queries):
         """Find the pairs that a filter of the core allows, for a world; None where they are best searched at once."""
         search = _EVERY_PAIR._replace(filter=NO_FILTER if allowed is None else ReadyFilter(allowed), workers=workers)
         with self._guard.reading:
-            found = None if self._pair_way == "tree" else self._pairs_of_before(search, False, None)
-            if found is None and not self._searches_at_once:
-                found = self._pairs_of_now(search, False, None)
-                self._note_pairs(len(found))
-        return found
-
-    def _note_pairs(self, count: int) -> None:
-        if self._coherent is not None:
-            self._coherent.note(count)
+            return None if self._searches_at_once else self._pairs_of_now(search, False, None)
 
     @property
     def _searches_at_once(self) -> bool:

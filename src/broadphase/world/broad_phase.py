@@ -80,8 +80,10 @@ class BroadPhase:
         self._pending_count = 0
         native = getattr(_native.Method, self.method, _native.Method.auto)
         limits = None if self.outside == "grow" or self.world is None else self.world.ravel()
+        # A tree that tunes itself by what its searches find is searched in every step.
+        keeps_nothing = margin == 0.0 or settings.get("tuning") == "origin"
         self.search = _native.StepSearch(
-            self.method, native, margin == 0.0, self.threads, limits, self.outside == "raise"
+            self.method, native, keeps_nothing, self.threads, limits, self.outside == "raise"
         )
 
     def is_dropped(self, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -142,11 +144,6 @@ class BroadPhase:
     def pairs(self, allowed: _native.PairFilter | None) -> NDArray[np.int32] | None:
         """Find the pairs of the spare placement by the method that was given; None for the core to search at once."""
         return self._synchronized(self._columns.spare.boxes)._pairs_of_step(allowed, self.threads)
-
-    def note_pairs(self, count: int) -> None:
-        """Note how many pairs the core has found at once."""
-        if self.index is not None:
-            self.index._note_pairs(count)
 
     def narrow(self, boxes: NDArray[np.float64], count: int, pairs: NDArray[np.int32]) -> bool:
         """Drop the index and narrow its margins if they make these pairs, found around some rows, too many."""

@@ -104,10 +104,6 @@ class Answers:
         """Find the pairs by the index that the user chose; None where it would search at once, as the core does."""
         return self._scene.broad.pairs(allowed)
 
-    def note_pairs(self, count: int) -> None:
-        """Note how many pairs such a search has found."""
-        self._scene.broad.note_pairs(count)
-
     def touching(self, pairs: Pairs) -> Pairs:
         """Give the pairs that touch of some with a hull, a mesh or a custom shape."""
         return _overlapping_pairs(self._columns, pairs)
