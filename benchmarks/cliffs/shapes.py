@@ -257,7 +257,7 @@ def _ifc_rows(pace: float) -> Iterator[Row]:
     }
     found = median_times(calls, budget=4 * pace, clock=time.thread_time)
     what = f"clashes of {count} walls of an IFC file"
-    yield ratio(f"{what}, with making meshes, of IfcOpenShell's time", found["parts"], found["tree"], 5.0)
+    yield ratio(f"{what}, with making meshes, of IfcOpenShell's time", found["parts"], found["tree"], 3.0)
     yield ratio(f"{what}, of IfcOpenShell's time", found["shapes"], found["clash"], 1.5)
 
 

@@ -74,7 +74,7 @@ bool signal_pending(std::size_t done, std::size_t total) {
 // clang-format off
 #define BROADPHASE_BINDINGS(each) \
   each(pairs) each(guard) each(store) each(regions) each(forest) each(tree_queries) each(few_queries) each(few_bodies) \
-  BROADPHASE_METHODS(each) each(joining) each(shapes) \
+  BROADPHASE_METHODS(each) each(joining) each(shapes) each(making_shapes) \
   each(meshes) each(mesh_scene) each(robots) each(columns) each(periodic_pairs) each(world) each(world_queries) each(world_overlaps) each(coherent_pairs) \
   each(budget) each(commit) each(suppression) each(padding) each(tiles) each(intervals) each(names) each(column_rows) \
   each(simple_features) each(nearest_features) each(neighbors) each(drop_ins) each(moving_points) each(lidar)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <initializer_list>
 #include <optional>
@@ -71,6 +72,21 @@ inline bool read_number(PyObject* from, double& to) {
   return true;
 }
 
+// The memory of an array, which stays as long as this holds it.
+struct HeldBuffer {
+  Py_buffer view;
+  bool is_held;
+
+  explicit HeldBuffer(PyObject* of) : is_held(PyObject_GetBuffer(of, &view, PyBUF_FORMAT | PyBUF_STRIDES) == 0) {
+    if (!is_held) PyErr_Clear();
+  }
+  HeldBuffer(const HeldBuffer&) = delete;
+  HeldBuffer& operator=(const HeldBuffer&) = delete;
+  ~HeldBuffer() {
+    if (is_held) PyBuffer_Release(&view);
+  }
+};
+
 // A few numbers given as an array of NumPy, a list or a tuple, nested or not, as NumPy converts them to float64. What
 // NumPy would refuse, and what is rare (other dtypes, no numbers, too many), is not read: the general way in Python
 // converts it, or raises.
@@ -135,17 +151,7 @@ class FewNumbers {
   }
 
   bool read_array(PyObject* from, std::size_t axis) {
-    struct Buffer {
-      Py_buffer view;
-      bool is_held;
-      explicit Buffer(PyObject* of) : is_held(PyObject_GetBuffer(of, &view, PyBUF_FORMAT | PyBUF_STRIDES) == 0) {
-        if (!is_held) PyErr_Clear();
-      }
-      ~Buffer() {
-        if (is_held) PyBuffer_Release(&view);
-      }
-    };
-    const Buffer buffer(from);
+    const HeldBuffer buffer(from);
     const Py_buffer& view = buffer.view;
     if (!buffer.is_held || view.ndim == 0 || axis + static_cast<std::size_t>(view.ndim) > kMostAxes) return false;
     if (view.format[0] == '\0' || view.format[1] != '\0') return false;
@@ -201,18 +207,40 @@ class FewNumbers {
   const void* first_ = nullptr;
 };
 
+// A new array of NumPy, to be filled: of shape (rows, columns) unless there are 0 columns.
+template <class T>
+struct NewTable {
+  nb::object array;
+  T* data = nullptr;
+
+  NewTable(std::size_t rows, std::size_t columns, PyObject* dtype = dtype_of()) {
+    nb::object shape = nb::steal(columns == 0 ? PyLong_FromSize_t(rows) : Py_BuildValue("(nn)", rows, columns));
+    PyObject* arguments[] = {nullptr, shape.ptr(), dtype};
+    array =
+        nb::steal(PyObject_Vectorcall(NumPy::get().empty, arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+    Py_buffer view;
+    if (!array.is_valid() || PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    data = static_cast<T*>(view.buf);
+    PyBuffer_Release(&view);  // the memory stays where it is
+  }
+
+ private:
+  static PyObject* dtype_of() {
+    if constexpr (std::is_same_v<T, double>) {
+      return NumPy::get().float64;
+    } else {
+      static_assert(std::is_same_v<T, std::int32_t>);
+      return NumPy::get().int32;
+    }
+  }
+};
+
 // A copy of some values as an array; of shape (rows, columns) unless there are 0 columns.
 template <class T>
 nb::object small_array(const T* values, std::size_t rows, std::size_t columns, PyObject* dtype) {
-  nb::object shape = nb::steal(columns == 0 ? PyLong_FromSize_t(rows) : Py_BuildValue("(nn)", rows, columns));
-  PyObject* arguments[] = {nullptr, shape.ptr(), dtype};
-  nb::object array =
-      nb::steal(PyObject_Vectorcall(NumPy::get().empty, arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-  Py_buffer view;
-  if (!array.is_valid() || PyObject_GetBuffer(array.ptr(), &view, PyBUF_WRITABLE) != 0) throw nb::python_error();
-  std::copy_n(values, rows * std::max<std::size_t>(1, columns), static_cast<T*>(view.buf));
-  PyBuffer_Release(&view);
-  return array;
+  NewTable<T> table(rows, columns, dtype);
+  std::copy_n(values, rows * std::max<std::size_t>(1, columns), table.data);
+  return std::move(table.array);
 }
 
 }  // namespace broadphase::python

@@ -59,8 +59,13 @@ class Compound(Shape):
         columns = {f"parts[{number}]": part.as_parameter(dim) for number, part in enumerate(given)}
         count = common_count([*columns.items(), *own.items()])
         flat = [each for part in given for each in _flattened(part, dim)]
-        records = [_with_heading(*each, dim, shift, turn) for each in flat]
-        whole = np.concatenate([np.broadcast_to(rows, (count, rows.shape[1])) for rows in records], axis=1) + 0.0
+        whole, at = np.empty((count, sum(2 + rows.shape[1] for _, rows in flat))), 0
+        for kind, rows in flat:  # each is preceded by its kind and its length
+            length = rows.shape[1]
+            whole[:, at], whole[:, at + 1] = kind, length
+            whole[:, at + 2 : at + 2 + length] = moved(kind, rows, dim, shift, turn)
+            at += 2 + length
+        whole += 0.0
         object.__setattr__(self, "_parts", given)
         object.__setattr__(self, "_layout", tuple((kind, rows.shape[1]) for kind, rows in flat))
         single = all(value.single for value in (*columns.values(), *own.values()))
@@ -114,13 +119,6 @@ def _require_parts(parts: tuple[Shape, ...]) -> int:
             else "give one of the points an offset"
         )
     return int(known.pop() or 0)
-
-
-def _with_heading(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn: Floats | None) -> Floats:
-    """Place the records of a part in its compound, each preceded by its kind and its length."""
-    placed = moved(kind, records, dim, shift, turn)
-    heading = np.broadcast_to([float(kind), float(records.shape[1])], (len(placed), 2))
-    return np.concatenate([heading, placed], axis=1)
 
 
 def _flattened(part: Shape, dim: int) -> Iterable[tuple[ShapeKind, Floats]]:

@@ -113,12 +113,15 @@ class HeightField(Geometry):
                 raise ValueError(f"bottom must be finite and at most {lowest}, the lowest height, not {bottom}")
             bottom = float(number)
         self._keep_grid(kept, (dx, dy), bottom)
-        self._keep_record(offset, rotation)
+        self._place_source(offset, rotation)
 
     def _keep_grid(self, heights: Floats, cell: tuple[float, float], bottom: float) -> None:
         object.__setattr__(self, "_cell", cell)
         object.__setattr__(self, "_bottom", bottom)
-        self._keep_source(heights, None, [])
+        rows, columns = heights.shape
+        x, y = (columns - 1) / 2 * cell[0], (rows - 1) / 2 * cell[1]
+        record = np.concatenate([np.zeros(4), np.eye(3).ravel(), [-x, -y, bottom], [x, y, heights.max()]]) + 0.0
+        self._keep_source(heights, record[np.newaxis], None, [])
 
     def _prepare(self) -> _native.HeightField:
         return _native.HeightField(self._source, *self._cell, self._bottom)
@@ -137,13 +140,6 @@ class HeightField(Geometry):
     def bottom(self) -> float:
         """The z of its lower side."""
         return self._bottom
-
-    @property
-    def bounds(self) -> Floats:
-        """The box around it in its own frame: lower and upper corner, shape (2, 3)."""
-        rows, columns = self._source.shape
-        x, y = (columns - 1) / 2 * self._cell[0], (rows - 1) / 2 * self._cell[1]
-        return np.array([[-x, -y, self._bottom], [x, y, self._source.max()]])
 
     @property
     def vertices(self) -> Floats:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from enum import IntEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from broadphase.shapes.turning import turned
+from broadphase import _native
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -149,17 +149,4 @@ def moved(kind: ShapeKind, records: Floats, dim: int, shift: Floats | None, turn
     """
     if shift is None and turn is None:
         return records
-    counts = {len(rows) for rows in (records, shift, turn) if rows is not None}
-    result = np.repeat(records, counts.difference({1}).pop() if len(records) == 1 and counts != {1} else 1, axis=0)
-    layout = layout_of(kind, dim, records.shape[1])
-    points = turned(_vectors(records[:, layout.points], dim), turn)
-    if shift is not None:
-        points = points + shift[:, np.newaxis]
-    result[:, layout.points] = points.reshape(len(points), points.shape[1] * points.shape[2])
-    directions = turned(_vectors(records[:, layout.directions], dim), turn)
-    result[:, layout.directions] = directions.reshape(len(directions), directions.shape[1] * directions.shape[2])
-    return result
-
-
-def _vectors(numbers: Floats, dim: int) -> Floats:
-    return numbers.reshape(len(numbers), numbers.shape[1] // dim, dim)
+    return cast("Floats", _native.moved_records(kind, dim, records, shift, turn))

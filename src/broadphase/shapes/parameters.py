@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.boxes import as_numbers
 
 if TYPE_CHECKING:
@@ -15,11 +17,18 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LARGEST", "Parameter", "as_rows", "as_sizes", "as_vectors", "common_count", "require_rows", "side_by_side"]
+__all__ = [
+    "LARGEST", "Parameter", "as_rows", "as_sizes", "as_vectors", "common_count", "require_positive", "require_rows",
+    "side_by_side",
+]  # fmt: skip
 
 
 # Of coordinates and lengths. The narrow phase multiplies up to six of them, which float64 would not hold much beyond.
 LARGEST = 1e40
+
+# Single numbers that every float holds exactly.
+_PLAIN = frozenset({int, float})
+_EXACT = 2**53
 
 
 class Parameter(NamedTuple):
@@ -40,29 +49,30 @@ def as_rows(values: Any, name: str, item: tuple[int | None, ...], form: str, lar
     >>> as_rows(1, "radius", (), "one number or (n,)")
     Parameter(rows=array([1.]), single=True)
     """
+    if not item and type(values) in _PLAIN and -_EXACT <= values <= _EXACT:  # as games give them, one by one
+        return Parameter(np.array([float(values)]), True)
     array: Floats = as_numbers(values, name=name).astype(np.float64, order="C")  # always a copy
     single = array.ndim == len(item)
     rows = array[np.newaxis] if single else array
-    if rows.ndim != len(item) + 1 or any(
-        size != wanted and (wanted is not None or size == 0) for size, wanted in zip(rows.shape[1:], item, strict=True)
+    sizes = rows.shape[1:]
+    if sizes != item and (
+        rows.ndim != len(item) + 1
+        or any(size != wanted and (wanted is not None or size == 0) for size, wanted in zip(sizes, item, strict=True))
     ):
         raise ValueError(f"{name} must be {form}, not an array of shape {array.shape}")
     given = Parameter(rows, single)
-    within = np.abs(rows) <= largest  # False for NaN, too
-    if not within.all():
-        row = int(np.argwhere(~within)[0, 0])
-        number = rows[row][~within[row]].flat[0]
+    place = _native.first_outside(rows, -largest, largest)
+    if place >= 0:
+        number = float(rows.flat[place])
         fault = f"has {number}, which is {f'beyond {largest}' if np.isfinite(number) else 'not finite'}"
-        require_rows(within.all(axis=tuple(range(1, within.ndim))), name, given, fault)
+        raise _fault_at(place, name, given, fault)
     return given
 
 
 def as_sizes(values: Any, name: str) -> Parameter:
     """Convert lengths to rows of one number, each at least 0; see `as_rows`."""
     given = as_rows(values, name, (), "one number or (n,) numbers")
-    if (given.rows < 0).any():
-        row = int(np.argmax(given.rows < 0))
-        require_rows(given.rows >= 0, name, given, f"is {given.rows[row]}, which is negative")
+    require_positive(given, name)
     return given
 
 
@@ -73,6 +83,20 @@ def as_vectors(values: Any, name: str, dim: int | None = None) -> Parameter:
     if given.rows.shape[1] not in (2, 3):
         raise ValueError(f"{name} must have 2 or 3 numbers for each shape, not {given.rows.shape[1]}")
     return given
+
+
+def require_positive(given: Parameter, name: str) -> None:
+    """Raise ValueError with the first negative number, if there is one."""
+    place = _native.first_outside(given.rows, 0.0, np.inf)
+    if place >= 0:
+        verb = "is" if given.rows.ndim == 1 else "has"
+        raise _fault_at(place, name, given, f"{verb} {given.rows.flat[place]}, which is negative")
+
+
+def _fault_at(place: int, name: str, given: Parameter, fault: str) -> ValueError:
+    """Make the error of a number, by its place in all rows."""
+    row = place // (given.rows.size // len(given.rows))
+    return ValueError(f"{name}{'' if given.single else f': row {row}'} {fault}")
 
 
 def require_rows(good: Any, name: str, given: Parameter, fault: str) -> None:
@@ -97,5 +121,10 @@ def common_count(parameters: Iterable[tuple[str, Parameter]]) -> int:
 def side_by_side(parameters: dict[str, Parameter]) -> Floats:
     """Put the numbers of several parameters into one row for each shape, shape (n, length)."""
     count = common_count(parameters.items())
-    flat = [given.rows.reshape(len(given.rows), int(np.prod(given.rows.shape[1:]))) for given in parameters.values()]
-    return np.concatenate([np.broadcast_to(rows, (count, rows.shape[1])) for rows in flat], axis=1)
+    columns = []
+    for given in parameters.values():
+        rows = given.rows
+        if rows.ndim != 2:
+            rows = rows.reshape(len(rows), math.prod(rows.shape[1:]))
+        columns.append(rows if len(rows) == count else np.broadcast_to(rows, (count, rows.shape[1])))
+    return np.concatenate(columns, axis=1)

@@ -123,13 +123,16 @@ class Geometries:
         """Give the number of a geometry, a free one if it is not known. Offset and rotation do not count."""
         number = self._numbers.get(_identity_of(geometry))  # kept alive here, so that nothing else has this id
         if number is None:
-            number = self._numbers.get(_content_of(geometry))
-        return self._add(geometry) if number is None else number
+            content = _content_of(geometry)
+            number = self._numbers.get(content)
+            if number is None:
+                number = self._add(geometry, content)
+        return number
 
     def extend(self, geometries: Iterable[Kept]) -> None:
         """Add geometries that are not known yet, under the next numbers."""
         for geometry in geometries:
-            self._add(geometry)
+            self._add(geometry, _content_of(geometry))
 
     def counted(
         self, used: NDArray[np.integer[Any]] | None = None, released: NDArray[np.integer[Any]] | None = None
@@ -154,11 +157,11 @@ class Geometries:
             self.vertices.put(number, None)
             del self._geometries[number]
 
-    def _add(self, geometry: Kept) -> int:
+    def _add(self, geometry: Kept, content: tuple[object, ...]) -> int:
         number = len(self._geometries)
         if number in self._geometries:
             number = next(free for free in range(number) if free not in self._geometries)
-        keys = _identity_of(geometry), _content_of(geometry)
+        keys = _identity_of(geometry), content
         self._prepared = self._in_core = self._has_custom = None
         self.vertices.put(number, None if isinstance(geometry, type) else geometry.core_vertices)
         self._geometries[number], self._keys[number] = geometry, keys

@@ -80,7 +80,9 @@ class Shape:
     def _keep(self, dim: int | None, records: Floats, parameters: dict[str, Parameter]) -> None:
         """Set everything, once; records of one row stand for all."""
         count = common_count(parameters.items())
-        rows = np.broadcast_to(records, (count, records.shape[1])) + 0.0  # a copy; -0.0 becomes 0.0
+        if len(records) != count:
+            records = np.broadcast_to(records, (count, records.shape[1]))
+        rows = records + 0.0  # a copy; -0.0 becomes 0.0
         kept = {name: given.rows for name, given in parameters.items()}
         self._set(dim, rows, kept, all(given.single for given in parameters.values()))
 
@@ -95,6 +97,9 @@ class Shape:
 
     def _place(self, dim: int, records: Floats, own: dict[str, Parameter], offset: Any, rotation: Any) -> None:
         """Keep records, rotated and moved by rotation and offset."""
+        if offset is None and rotation is None:
+            self._keep(dim, records, own)
+            return
         placement, shift, turn = as_placement(offset, rotation, dim)
         parameters = own | placement
         common_count(parameters.items())  # before they are put together

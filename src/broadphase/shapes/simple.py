@@ -14,6 +14,7 @@ from broadphase.shapes.parameters import (
     as_sizes,
     as_vectors,
     common_count,
+    require_positive,
     require_rows,
     side_by_side,
 )
@@ -297,7 +298,7 @@ class Ellipsoid(Shape):
 
     def __init__(self, radii: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None) -> None:
         given = as_vectors(radii, "radii", 3)
-        _require_sizes(given, "radii")
+        require_positive(given, "radii")
         self._place(3, _oriented_records(given.rows), {"radii": given}, offset, rotation)
 
 
@@ -455,9 +456,11 @@ class AABB(Shape):
             given = Parameter(side_by_side(own), all(one.single for one in own.values()))
         else:
             given = as_vectors(size, "size")
-            _require_sizes(given, "size")
-        half = given.rows / 2
-        self._place(half.shape[1], np.concatenate([np.zeros_like(half), half], axis=1), {"size": given}, offset, None)
+            require_positive(given, "size")
+        count, dim = given.rows.shape
+        records = np.zeros((count, 2 * dim))
+        records[:, dim:] = given.rows / 2
+        self._place(dim, records, {"size": given}, offset, None)
 
 
 class Rectangle(Shape):
@@ -627,8 +630,10 @@ def _ends(start: Any, end: Any) -> dict[str, Parameter]:
 def _oriented_records(half: Floats) -> Floats:
     """Make the local records of what rotates about its center: center, half sizes, axes."""
     count, dim = half.shape
-    axes = np.broadcast_to(np.eye(dim).ravel(), (count, dim**2))
-    return np.concatenate([np.zeros_like(half), half, axes], axis=1)
+    records = np.zeros((count, 2 * dim + dim**2))
+    records[:, dim : 2 * dim] = half
+    records[:, 2 * dim :: dim + 1] = 1.0
+    return records
 
 
 def _sizes(by_axis: dict[str, Any]) -> dict[str, Parameter]:
@@ -639,7 +644,7 @@ def _sizes(by_axis: dict[str, Any]) -> dict[str, Parameter]:
     if np.ndim(first) == 0:
         raise TypeError(f"needs {' and '.join(by_axis)}, or one array of {len(by_axis)} sizes")
     given = as_vectors(first, "size", len(by_axis))
-    _require_sizes(given, "size")
+    require_positive(given, "size")
     columns = zip(by_axis, np.ascontiguousarray(given.rows.T), strict=True)
     return {name: Parameter(column, given.single) for name, column in columns}
 
@@ -652,14 +657,6 @@ def _about_axis(ends: dict[str, Any], radius: Any) -> dict[str, Parameter]:
     differ = (own[start].rows != own[end].rows).any(axis=1)
     require_rows(differ, end, own[end if len(own[end].rows) == len(differ) else start], f"is {start}: it has no axis")
     return own | {"radius": as_sizes(radius, "radius")}
-
-
-def _require_sizes(given: Parameter, name: str) -> None:
-    negative = given.rows < 0
-    if negative.any():
-        row = int(negative.any(axis=1).argmax())
-        fault = f"has {given.rows[row][negative[row]][0]}, which is negative"
-        require_rows(~negative.any(axis=1), name, given, fault)
 
 
 def _counter_clockwise(given: Parameter) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_own_array
+from broadphase.arguments import as_array, as_own_array
 from broadphase.boxes import as_numbers
 from broadphase.errors import quoted
 from broadphase.shapes.kinds import ShapeKind
@@ -35,28 +35,30 @@ class Geometry(Shape):
         In the frame of the geometry: without `rotation` and `offset`. Read-only.
     """
 
-    __slots__ = ("_core_vertices", "_prepared", "_source")
+    __slots__ = ("_core_vertices", "_in_own_frame", "_prepared", "_source")
 
     _source: Floats
+    _in_own_frame: Floats  # its record without offset and rotation
     _core_vertices: _native.Vertices | None
     # What has been needed so far, shared by all placed copies.
     _prepared: list[_native.MeshTree | _native.MeshSolid | _native.Polytope | _native.HeightField]
     # What else it is made of, which placed copies share, too.
     _also: ClassVar[tuple[str, ...]] = ()
 
-    def _keep_geometry(self, vertices: Floats, offset: Any, rotation: Any) -> None:
-        self._keep_source(vertices, _native.Vertices(vertices), [])
-        self._keep_record(offset, rotation)
-
-    def _keep_record(self, offset: Any, rotation: Any) -> None:
-        record = np.concatenate([np.zeros(4), np.eye(3).ravel(), *self.bounds])[np.newaxis]
-        self._place(3, record, {}, offset, rotation)
-
-    def _keep_source(self, source: Floats, core_vertices: _native.Vertices | None, prepared: list[Any]) -> None:
-        source.flags.writeable = False
+    def _keep_source(
+        self, source: Floats, record: Floats, core_vertices: _native.Vertices | None, prepared: list[Any]
+    ) -> None:
+        source.flags.writeable = record.flags.writeable = False
         object.__setattr__(self, "_source", source)
+        object.__setattr__(self, "_in_own_frame", record)
         object.__setattr__(self, "_core_vertices", core_vertices)
         object.__setattr__(self, "_prepared", prepared)
+
+    def _place_source(self, offset: Any, rotation: Any) -> None:
+        if offset is None and rotation is None:
+            self._set(3, self._in_own_frame, {}, True)
+        else:
+            self._place(3, self._in_own_frame, {}, offset, rotation)
 
     @property
     def vertices(self) -> Floats:
@@ -71,7 +73,7 @@ class Geometry(Shape):
     @property
     def bounds(self) -> Floats:
         """The box around it in its own frame: lower and upper corner, shape (2, 3)."""
-        return np.stack([self._source.min(axis=0), self._source.max(axis=0)])
+        return self._in_own_frame[0, -6:].reshape(2, 3).copy()
 
     @property
     def core_vertices(self) -> _native.Vertices | None:
@@ -97,13 +99,13 @@ class Geometry(Shape):
         """Return the same geometry with another offset and rotation."""
         other = object.__new__(type(self))
         self._share_with(other)
-        other._keep_record(offset, rotation)
+        other._place_source(offset, rotation)
         return other
 
     def _share_with(self, other: Geometry) -> None:
         for name in self._also:
             object.__setattr__(other, name, getattr(self, name))
-        other._keep_source(self._source, self._core_vertices, self._prepared)
+        other._keep_source(self._source, self._in_own_frame, self._core_vertices, self._prepared)
 
     def _rows(self, rows: Any, single: bool) -> Self:
         some = super()._rows(rows, single)
@@ -126,7 +128,9 @@ class Geometry(Shape):
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         vertices, others = state
-        self._keep_source(vertices, _native.Vertices(vertices), [])
+        made: Any = _native.geometry(vertices, None)
+        source, _, record, core_vertices = made
+        self._keep_source(source, record, core_vertices, [])
         super().__setstate__(others)
 
 
@@ -153,12 +157,13 @@ class ConvexHull(Geometry):
     def __init__(
         self, points: ArrayLike, *, offset: ArrayLike | None = None, rotation: ArrayLike | None = None
     ) -> None:
-        vertices = _vertices(points, "points")
-        scaled = np.ldexp(vertices, -int(np.frexp(np.abs(vertices).max())[1]))
-        sizes = np.linalg.svd(scaled - scaled.mean(axis=0), compute_uv=False)
-        if len(sizes) < 3 or sizes[2] <= 1e-12 * max(sizes[0], 1e-3):
-            raise ValueError("points lie in one plane: their hull has no inside")
-        self._keep_geometry(vertices, offset, rotation)
+        given = as_numbers(points, name="points")
+        made: Any = _native.geometry(given, None) or _native.geometry(_vertices(given, "points"), None)
+        vertices, _, record, core_vertices = made
+        if not _native.surely_have_inside(vertices):
+            _require_inside(vertices)
+        self._keep_source(vertices, record, core_vertices, [])
+        self._place_source(offset, rotation)
 
     def _prepare(self) -> _native.Polytope:
         return _native.Polytope(np.ascontiguousarray(self._source))
@@ -204,22 +209,16 @@ class Mesh(Geometry):
         offset: ArrayLike | None = None,
         rotation: ArrayLike | None = None,
     ) -> None:
-        corners = _vertices(vertices, "vertices")
-        numbers = as_own_array(faces, "faces")
-        if numbers.ndim != 2 or numbers.shape[1] != 3 or not len(numbers):
-            raise ValueError(f"faces must have shape (m, 3), m at least 1, not {numbers.shape}")
-        if numbers.dtype.kind not in "iu":
-            raise TypeError(f"faces must be integers, not {numbers.dtype}")
-        wrong = (numbers < 0) | (numbers >= len(corners))
-        if wrong.any():
-            row = int(wrong.any(axis=1).argmax())
-            raise ValueError(
-                f"faces: row {row} uses vertex {numbers[row][wrong[row]][0]}, but there are {len(corners)} vertices"
-            )
-        kept = numbers.astype(np.int32)
+        corners, numbers = as_numbers(vertices, name="vertices"), as_array(faces, "faces")
+        made: Any = _native.geometry(corners, numbers)
+        if made is None:  # something is wrong, or of a rare dtype
+            corners = _vertices(corners, "vertices")
+            made = _native.geometry(corners, _faces(numbers, len(corners)))
+        source, kept, record, core_vertices = made
         kept.flags.writeable = False
         object.__setattr__(self, "_faces", kept)
-        self._keep_geometry(corners, offset, rotation)
+        self._keep_source(source, record, core_vertices, [])
+        self._place_source(offset, rotation)
 
     def _prepare(self) -> _native.MeshTree:
         tree: _native.MeshTree = _native.mesh_trees([self._numbers()], 1)[0]
@@ -332,8 +331,29 @@ class Mesh(Geometry):
         super().__setstate__(others)
 
 
-def _vertices(values: Any, name: str) -> Floats:
-    array = as_numbers(values, name=name)
+def _vertices(array: NDArray[Any], name: str) -> Floats:
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise ValueError(f"{name} must have shape (k, 3), k at least 1, not {array.shape}")
     return as_rows(array, name, (3,), "(k, 3)").rows
+
+
+def _faces(given: NDArray[Any], vertices: int) -> NDArray[np.int64]:
+    numbers = as_own_array(given, "faces")
+    if numbers.ndim != 2 or numbers.shape[1] != 3 or not len(numbers):
+        raise ValueError(f"faces must have shape (m, 3), m at least 1, not {numbers.shape}")
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"faces must be integers, not {numbers.dtype}")
+    wrong = (numbers < 0) | (numbers >= vertices)
+    if wrong.any():
+        row = int(wrong.any(axis=1).argmax())
+        raise ValueError(
+            f"faces: row {row} uses vertex {numbers[row][wrong[row]][0]}, but there are {vertices} vertices"
+        )
+    return numbers.astype(np.int64)
+
+
+def _require_inside(points: Floats) -> None:
+    scaled = np.ldexp(points, -int(np.frexp(np.abs(points).max())[1]))
+    sizes = np.linalg.svd(scaled - scaled.mean(axis=0), compute_uv=False)
+    if len(sizes) < 3 or sizes[2] <= 1e-12 * max(sizes[0], 1e-3):
+        raise ValueError("points lie in one plane: their hull has no inside")

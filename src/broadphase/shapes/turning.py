@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from broadphase import _native
 from broadphase.shapes.parameters import Parameter, as_rows, as_vectors, require_rows
 
 if TYPE_CHECKING:
@@ -13,15 +14,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["as_matrices", "as_placement", "as_rotations", "quaternions_of", "turned", "with_exact_quarters"]
+__all__ = ["as_matrices", "as_placement", "as_rotations", "quaternions_of", "with_exact_quarters"]
 
 _ANY = float(np.finfo(np.float64).max)  # an angle may have any size
 
-# What counts as a quarter turn, here and in core/shapes/shape.hpp: an angle within two units in the last place of a
-# multiple of pi / 2, up to some, and a matrix within a few of whole numbers.
-_QUARTER = np.pi / 2
-_ANGLE_ROUNDING = 2.0**-51
-_MOST_QUARTERS = 1024
+# What counts as a quarter turn, as in core/shapes/shape.hpp: a matrix within a few units in the last place of whole
+# numbers.
 _MATRIX_ROUNDING = 2.0**-50
 
 
@@ -37,28 +35,13 @@ def as_rotations(values: Any, dim: int, name: str = "rotation") -> Parameter:
 def as_matrices(rotations: Floats, dim: int) -> Floats:
     """Make matrices (n, dim, dim), for column vectors, of checked angles (n,) or quaternions (n, 4).
 
-    What is a multiple of a quarter turn about coordinate axes up to rounding becomes exactly that, as in the core: such
-    as the angle ``np.pi / 2`` and the quaternion ``[np.sqrt(0.5), np.sqrt(0.5), 0, 0]``.
+    The core makes them, as those of bodies. What is a multiple of a quarter turn about coordinate axes up to rounding
+    becomes exactly that: such as the angle ``np.pi / 2`` and the quaternion ``[np.sqrt(0.5), np.sqrt(0.5), 0, 0]``.
 
     >>> as_matrices(np.array([np.pi / 2]), 2) + 0.0
     array([[[ 0., -1.], [ 1.,  0.]]])
     """
-    if dim == 2:
-        cosine, sine = np.cos(rotations), np.sin(rotations)
-        quarters = np.rint(rotations / _QUARTER)
-        away = np.abs(rotations - quarters * _QUARTER)
-        exact = (away <= _ANGLE_ROUNDING * np.abs(rotations)) & (np.abs(quarters) <= _MOST_QUARTERS)
-        cosine, sine = (np.where(exact, np.rint(values), values) for values in (cosine, sine))
-        return np.stack([cosine, -sine, sine, cosine], axis=-1).reshape(-1, 2, 2)
-    exponents = np.frexp(np.abs(rotations).max(axis=1, initial=0.0))[1][:, np.newaxis]
-    w, x, y, z = np.ldexp(rotations, -exponents).T  # so that no square is out of range
-    two = 2 / (w * w + x * x + y * y + z * z)
-    rows = (
-        (1 - two * (y * y + z * z), two * (x * y - w * z), two * (x * z + w * y)),
-        (two * (x * y + w * z), 1 - two * (x * x + z * z), two * (y * z - w * x)),
-        (two * (x * z - w * y), two * (y * z + w * x), 1 - two * (x * x + y * y)),
-    )
-    return with_exact_quarters(np.stack([np.stack(row, axis=-1) for row in rows], axis=-2))
+    return cast("Floats", _native.rotation_matrices(dim, rotations))
 
 
 def as_placement(offset: Any, rotation: Any, dim: int) -> tuple[dict[str, Parameter], Floats | None, Floats | None]:
@@ -99,15 +82,4 @@ def quaternions_of(matrices: Floats) -> Floats:
     largest = np.argmax(np.stack([ww, xx, yy, zz]), axis=0)
     chosen = products[largest, :, np.arange(len(m))]
     result: Floats = chosen / np.linalg.norm(chosen, axis=1, keepdims=True)
-    return result
-
-
-def turned(vectors: Floats, matrices: Floats | None) -> Floats:
-    """Rotate vectors (n, k, d) by matrices (n, d, d), if any; either n may be 1."""
-    if matrices is None:
-        return vectors
-    # Axis by axis: library routines for products of matrices may round differently from machine to machine.
-    result: Floats = vectors[:, :, :1] * matrices[:, np.newaxis, :, 0]
-    for axis in range(1, vectors.shape[2]):
-        result += vectors[:, :, axis : axis + 1] * matrices[:, np.newaxis, :, axis]
     return result
