@@ -19,8 +19,9 @@ from broadphase.io import read_parts
 
 
 def rows(pace: float) -> Iterator[Row]:
-    """Yield the rows of meshes, of hulls, of clearances and clashes, of turned boxes, and of half spaces."""
+    """Yield the rows of meshes, of solids, of hulls, of clearances and clashes, of turned boxes, and of half spaces."""
     yield from _mesh_rows(pace)
+    yield from _solid_rows(pace)
     yield from _hull_rows(pace)
     yield from _part_rows(pace)
     yield from _turned_rows(pace)
@@ -49,6 +50,20 @@ def _mesh_rows(pace: float) -> Iterator[Row]:
         found = median_times({"again": partial(bp.overlaps, shapes)}, budget=2 * pace)
         what = f"overlaps of 500 distinct meshes of {len(surfaces[0][1])} faces, after the first call"
         yield _in(what, found["again"], 1.0, "ms", 5.0)
+
+
+def _solid_rows(pace: float) -> Iterator[Row]:
+    trimesh = load("trimesh")
+    torus = trimesh.creation.torus(1.0, 0.4, major_sections=60, minor_sections=30)
+    points = np.random.default_rng(0).uniform(-1.5, 1.5, (2000, 3)) * (1, 1, 0.4)
+    places, mesh = bp.Shapes(bp.Point(), points), bp.Shapes(bp.Mesh(torus.vertices, torus.faces), [[0, 0, 0]])
+    calls: dict[str, Callable[[], Any]] = {
+        "ours": partial(bp.distance, places, mesh, solid=True),
+        "trimesh": partial(trimesh.proximity.signed_distance, torus, points),
+    }
+    found = median_times(calls, budget=2 * pace, clock=time.thread_time)
+    what = f"signed distances of 2,000 points from a solid torus of {len(torus.faces):,} triangles"
+    yield ratio(f"{what}, of trimesh's time", found["ours"], found["trimesh"], 0.1)
 
 
 def _hull_rows(pace: float) -> Iterator[Row]:

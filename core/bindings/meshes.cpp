@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/morton.hpp"
 #include "base/parallel.hpp"
 #include "bindings.hpp"
 #include "geometries.hpp"
@@ -205,6 +207,99 @@ nb::object clearances(const PlacedShapes& a, nb::list geometries_a, nb::list sol
                    std::copy_n(found.second.begin(), 3, points.data() + 6 * k + 3);
                  });
   return as_tuple(std::move(gaps), as_array(std::move(points), {count, 2, 3}), std::move(relations));
+}
+
+// A pair of a point or a ball and a closed mesh.
+struct BallPair {
+  bool is_mesh_first;
+  std::int32_t ball, mesh;
+  std::uint64_t cell;  // of the middle of the ball, in Z order, beside the mesh
+  std::size_t place;
+
+  bool has_mesh_of(const BallPair& other) const { return mesh == other.mesh && is_mesh_first == other.is_mesh_first; }
+  bool operator<(const BallPair& other) const {
+    return std::tie(is_mesh_first, mesh, cell, place) <
+           std::tie(other.is_mesh_first, other.mesh, other.cell, other.place);
+  }
+};
+
+// Around the mesh, up to its own size away from it.
+std::uint64_t cell_of(const Vec<3>& point, const MeshSide& mesh) {
+  constexpr double kMost = 0xffff;
+  std::uint64_t cells[3];
+  const MeshUnits& units = mesh.units();
+  const double inverse = power_of_two(-units.exponent);
+  for (std::size_t i = 0; i < 3; ++i) {
+    double at = -units.middle[i];
+    for (std::size_t k = 0; k < 3; ++k) at += mesh.axis(i)[k] * (point[k] - mesh.origin(k));
+    cells[i] = static_cast<std::uint64_t>(std::clamp((at * inverse / 4 + 0.5) * kMost, 0.0, kMost));
+  }
+  return morton_number<3>(cells);
+}
+
+// Signed distances of solids.
+nb::object solid_distances(const PlacedShapes& a, nb::list geometries_a, nb::list solids_a, const PlacedShapes& b,
+                           nb::list geometries_b, nb::list solids_b, Rows first, Rows second, double within,
+                           unsigned workers) {
+  const std::size_t count = first.shape(0);
+  const std::vector<Geometry> of_a = geometries_of(geometries_a, a.store, {first.data(), count}),
+                              of_b = geometries_of(geometries_b, b.store, {second.data(), count});
+  const std::vector<const MeshSolid*> closed_a = solids_of(solids_a), closed_b = solids_of(solids_b);
+  std::vector<double> values(count);
+  at_work([&](Interrupt& interrupt) {
+    std::vector<BallPair> balls;
+    std::vector<std::size_t> others;
+    const auto is_ball = [](const ShapeView<3>& shape) {
+      return shape.kind == ShapeKind::kPoint || shape.kind == ShapeKind::kBall;
+    };
+    const auto is_closed = [](const PlacedShapes& shapes, const std::vector<const MeshSolid*>& solids,
+                              std::int32_t row) {
+      const MeshSolid* const solid = solid_of(shapes, solids, row);
+      return solid != nullptr && solid->is_closed();
+    };
+    {
+      SideOfRow mesh_a(a, of_a), mesh_b(b, of_b);
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::int32_t x = first.data()[k], y = second.data()[k];
+        const ShapeView<3> shape_a = shape_of(a, x), shape_b = shape_of(b, y);
+        if (is_ball(shape_a) && is_closed(b, closed_b, y))
+          balls.push_back({false, x, y, cell_of(solid::vector_at(shape_a.record, 0), mesh_b(y)), k});
+        else if (is_ball(shape_b) && is_closed(a, closed_a, x))
+          balls.push_back({true, y, x, cell_of(solid::vector_at(shape_b.record, 0), mesh_a(x)), k});
+        else
+          others.push_back(k);
+      }
+    }
+    // Each is near the last one.
+    std::sort(balls.begin(), balls.end());
+    constexpr std::size_t kBallsATask = 512, kOthersATask = 8;
+    const std::size_t of_balls = (balls.size() + kBallsATask - 1) / kBallsATask,
+                      of_others = (others.size() + kOthersATask - 1) / kOthersATask;
+    for_each_task(of_balls + of_others, workers, interrupt, [&](unsigned worker, std::size_t task) {
+      if (task < of_balls) {
+        const std::size_t end = std::min(balls.size(), (task + 1) * kBallsATask);
+        for (std::size_t k = task * kBallsATask; k < end;) {
+          const BallPair& of = balls[k];
+          const PlacedShapes &with_meshes = of.is_mesh_first ? a : b, &with_balls = of.is_mesh_first ? b : a;
+          SideOfRow side(with_meshes, of.is_mesh_first ? of_a : of_b);
+          BallsAndSolid distance(
+              {side(of.mesh), solid_of(with_meshes, of.is_mesh_first ? closed_a : closed_b, of.mesh)});
+          for (; k < end && balls[k].has_mesh_of(of); ++k)
+            values[balls[k].place] = distance(shape_of(with_balls, balls[k].ball), within);
+        }
+      } else {
+        SideOfRow side_a(a, of_a), side_b(b, of_b);
+        const std::size_t begin = (task - of_balls) * kOthersATask, end = std::min(others.size(), begin + kOthersATask);
+        for (std::size_t k = begin; k < end; ++k) {
+          const std::int32_t x = first.data()[others[k]], y = second.data()[others[k]];
+          values[others[k]] =
+              solid_distance({side_a(x), solid_of(a, closed_a, x)}, {side_b(y), solid_of(b, closed_b, y)}, within);
+        }
+      }
+      if (worker == 0) interrupt.check();
+    });
+  });
+  return as_array(std::move(values));
 }
 
 // Depths, and numbers of how they are measured.
@@ -430,6 +525,8 @@ void bind_meshes(nb::module_& module) {
   module.def("geometry_distances", &distances, a, geometries_a, b, geometries_b, first, second, offsets, "within"_a,
              workers);
   module.def("mesh_clearances", &clearances, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second,
+             "within"_a, workers);
+  module.def("solid_distances", &solid_distances, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second,
              "within"_a, workers);
   module.def("mesh_depths", &depths, a, geometries_a, solids_a, b, geometries_b, solids_b, first, second, workers);
   module.def("mesh_duplicates", &duplicates, a, "given_a"_a, "boxes_a"_a, b, "given_b"_a, "boxes_b"_a, first, second,

@@ -15,6 +15,7 @@
 
 #include "base/radix_sort.hpp"
 #include "narrow/meshes.hpp"
+#include "narrow/nearest_face.hpp"
 
 namespace broadphase {
 
@@ -173,60 +174,77 @@ class MeshSolid {
 
 enum class Whereabouts { kOutside, kOnSurface, kInside };
 
+namespace detail {
+
+// How often a segment goes through the faces of a closed surface that count, exactly for the triangles as placed, if
+// that can be told: one that passes through a corner or an edge says nothing.
+struct Crossings {
+  bool is_odd = false, is_clear = true;
+  bool begins_on_surface = false;  // then nothing else is known
+};
+inline Crossings crossings(const Vec<3>& begin, const Vec<3>& end, const MeshSide& mesh, const MeshSolid& solid) {
+  const Vec<3> way = solid::operator-(end, begin);
+  const TriangleCorners there{begin.data(), begin.data(), begin.data()};
+  Crossings found;
+  MeshRay(mesh, begin, way).walk(1.0, [&](std::int32_t face) {
+    if (!solid.counts(face)) return 1.0;
+    std::array<double, 9> numbers;
+    mesh.element(face, numbers);
+    const TriangleCorners t = corners_of(numbers);
+    const Sides around{orient3d(begin.data(), end.data(), t[0], t[1]), orient3d(begin.data(), end.data(), t[1], t[2]),
+                       orient3d(begin.data(), end.data(), t[2], t[0])};
+    if (crosses(around)) return 1.0;
+    const OrientedPlane plane(t[0], t[1], t[2]);
+    const int begins = plane.side(begin.data()), ends = plane.side(end.data());
+    if (begins == ends && begins != 0) return 1.0;
+    if (begins == 0 && triangles_meet(t, there)) {
+      found.begins_on_surface = true;
+      return kEnough;
+    }
+    if ((all(around, 1) || all(around, -1)) && ends != 0) {
+      if (begins != 0) found.is_odd = !found.is_odd;
+      return 1.0;
+    }
+    found.is_clear = false;
+    return kEnough;
+  });
+  return found;
+}
+
+}  // namespace detail
+
 // Where a point is, exactly for the triangles as placed. Precondition: the surface is closed.
 inline Whereabouts whereabouts(const Vec<3>& point, const MeshSide& mesh, const MeshSolid& solid) {
   const MeshSide side(ShapeView<3>{ShapeKind::kPoint, point});
   const RelativePose rest(side, mesh);
   if (rest.gaps(side.blocks()->box(0), *mesh.blocks(), false)[0] > 0) return Whereabouts::kOutside;
   const double reach = 2 * rest.farthest(side, mesh);
-  const TriangleCorners there{point.data(), point.data(), point.data()};
-  // Rays that pass through a corner or an edge say nothing. That many do only if the point is on all of those.
+  // Many rays say nothing only if the point is on all of those corners and edges.
   constexpr int kMostRays = 64;
-  bool is_inside = false;
+  detail::Crossings found;
   for (int ray = 0; ray < kMostRays; ++ray) {
     // Along no axis, diagonal or other direction that is likely in models.
     const double turn = 0.7548776662466927 * (ray + 1), tilt = 0.5698402909980532 * (ray + 1);
     const double x = 0.3 + turn - std::floor(turn), y = 0.2 + tilt - std::floor(tilt), z = 0.8316;
     const double scale = reach / std::sqrt(x * x + y * y + z * z);
-    const Vec<3> motion{x * scale, y * scale, z * scale},
-        end{point[0] + motion[0], point[1] + motion[1], point[2] + motion[2]};
-    RelativePose view(side, mesh);
-    const std::array<double, 6> own_motion = view.along_axes(side, motion);
-    bool is_clear = true, is_on_surface = false;
-    is_inside = false;
-    walk_meshes(
-        side, mesh, 1.0,
-        [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
-          return view.meets(box, block, of_first, own_motion);
-        },
-        [&](std::int32_t, std::int32_t face) {
-          if (!solid.counts(face)) return 1.0;
-          std::array<double, 9> numbers;
-          mesh.element(face, numbers);
-          const TriangleCorners t = detail::corners_of(numbers);
-          const detail::Sides around{orient3d(point.data(), end.data(), t[0], t[1]),
-                                     orient3d(point.data(), end.data(), t[1], t[2]),
-                                     orient3d(point.data(), end.data(), t[2], t[0])};
-          if (detail::crosses(around)) return 1.0;
-          const OrientedPlane plane(t[0], t[1], t[2]);
-          const int begins = plane.side(point.data()), ends = plane.side(end.data());
-          if (begins == ends && begins != 0) return 1.0;
-          if (begins == 0 && triangles_meet(t, there)) {
-            is_on_surface = true;
-            return detail::kEnough;
-          }
-          if (detail::all(around, 1) || detail::all(around, -1)) {
-            if (begins != 0) is_inside = !is_inside;
-            return 1.0;
-          }
-          is_clear = false;
-          return detail::kEnough;
-        });
-    if (is_on_surface) return Whereabouts::kOnSurface;
-    if (is_clear) break;
+    found = detail::crossings(point, {point[0] + x * scale, point[1] + y * scale, point[2] + z * scale}, mesh, solid);
+    if (found.begins_on_surface) return Whereabouts::kOnSurface;
+    if (found.is_clear) break;
   }
-  return is_inside ? Whereabouts::kInside : Whereabouts::kOutside;
+  return found.is_odd ? Whereabouts::kInside : Whereabouts::kOutside;
 }
+
+// A ball around a point in which there is no surface: all of it is outside, or all of it is inside.
+struct ClearBall {
+  Vec<3> at{};
+  double reach = -1;
+
+  // Whether a point is in it, or the middle of this one in such a ball of the point.
+  bool has(const Vec<3>& point, double other_reach = 0) const {
+    const double farthest = std::max(reach, other_reach);
+    return reach > 0 && solid::squared(solid::operator-(point, at)) < farthest * farthest;
+  }
+};
 
 // ---- Clearances ----
 
@@ -413,18 +431,8 @@ inline double deepest_point(const PlacedSolid& outer, const PlacedSolid& other, 
   const MeshTree& tree = other.side.tree();
   const std::size_t count = of_faces ? tree.face_count() : tree.vertex_count();
   // Points come in the order of their tree, so one after the other is near. What was found of the last ones tells most
-  // of the next: the nearest triangle; and a ball around a point, in which there is no surface, and so all is outside,
-  // or all is inside.
-  struct Ball {
-    Vec<3> at{};
-    double reach = -1;
-    // Whether a point is in it, or the middle of this one in such a ball of the point.
-    bool has(const Vec<3>& point, double other_reach = 0) const {
-      const double farthest = std::max(reach, other_reach);
-      return reach > 0 && solid::squared(solid::operator-(point, at)) < farthest * farthest;
-    }
-  };
-  Ball outside, inside;
+  // of the next: the nearest triangle, and a clear ball.
+  ClearBall outside, inside;
   std::int32_t last = -1;
   std::array<double, 9> corners{};
   double size = units.size;
@@ -447,7 +455,7 @@ inline double deepest_point(const PlacedSolid& outer, const PlacedSolid& other, 
       if (within <= deepest) return;
     }
     // Not deeper than another one: cheaper to find out than whether it is inside.
-    const NearestElements nearest = nearest_face(point, outer.side, within, deepest);
+    const NearestElements nearest = nearest_face(shape, outer.side, within, deepest, last);
     if (nearest.second != last) outer.side.element(last = nearest.second, corners);
     if (!(nearest.distance > deepest)) return;
     const double clear =
@@ -478,5 +486,61 @@ inline Depth depth(const PlacedSolid& a, const PlacedSolid& b) {
   }
   return {std::max(0.0, -nearest_elements(a.side, b.side).distance), DepthBy::kTriangles};
 }
+
+// ---- Signed distances ----
+
+// The signed distance of two solids, as `separation`, but minus the distance of the surfaces where one is inside the
+// other, or pieces of it are.
+inline double solid_distance(const PlacedSolid& a, const PlacedSolid& b, double within) {
+  const Clearance found = clearance(a, b, within);
+  if (found.relation == Relation::kApart) return found.gap;
+  return 0.0 - std::abs(separation(a.side, b.side, detail::kNone).distance);
+}
+
+// The same of balls and points, one after the other, with one closed mesh. The answers are those of solid_distance;
+// what was found of the last one makes the next one quick, if it is near: its nearest triangle; and where it is, for
+// both are inside or both outside if they are in one clear ball, or if the segment between them crosses the surface an
+// even number of times.
+class BallsAndSolid {
+ public:
+  explicit BallsAndSolid(const PlacedSolid& closed) : mesh_(closed.side), solid_(*closed.solid) {
+    size_ = mesh_.units().size;
+    for (std::size_t k = 0; k < 3; ++k) size_ += std::abs(mesh_.origin(k));
+  }
+
+  double operator()(const ShapeView<3>& ball, double within) {
+    NearestElements nearest = nearest_face(ball, mesh_, within, 0.0, last_);
+    if (nearest.distance <= 0) return 0.0 - std::abs(separation(MeshSide(ball), mesh_, detail::kNone).distance);
+    const Vec<3> middle = solid::vector_at(ball.record, 0);
+    const bool is_near = nearest.distance <= within;
+    const double clear = std::min(nearest.distance, within) + radius_of(ball) -
+                         1e-9 * (size_ + std::abs(middle[0]) + std::abs(middle[1]) + std::abs(middle[2]));
+    const bool is_inside = this->is_inside(middle, clear);
+    if (is_near) last_ = nearest.second;
+    if (clear > 0) {
+      known_ = {middle, clear};
+      is_known_inside_ = is_inside;
+    }
+    if (!is_inside) return nearest.distance;
+    return -(is_near ? nearest : nearest_face(ball, mesh_, detail::kNone, 0.0, last_)).distance;
+  }
+
+ private:
+  bool is_inside(const Vec<3>& point, double clear) const {
+    if (known_.has(point, clear)) return is_known_inside_;
+    if (known_.reach > 0 && clear > 0) {
+      const detail::Crossings between = detail::crossings(point, known_.at, mesh_, solid_);
+      if (between.is_clear && !between.begins_on_surface) return between.is_odd != is_known_inside_;
+    }
+    return whereabouts(point, mesh_, solid_) == Whereabouts::kInside;
+  }
+
+  const MeshSide& mesh_;
+  const MeshSolid& solid_;
+  double size_;
+  std::int32_t last_ = -1;
+  ClearBall known_;
+  bool is_known_inside_ = false;
+};
 
 }  // namespace broadphase

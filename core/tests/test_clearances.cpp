@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
@@ -14,6 +15,8 @@
 
 namespace broadphase::tests {
 namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A surface as its triangles.
 struct Surface {
@@ -212,10 +215,62 @@ void check_pair(std::uint64_t seed) {
   }
 }
 
+// Points and balls beside a surface of two shells, one in the other, across it or beside it: one after the other, and
+// each on its own.
+void check_balls(std::uint64_t seed) {
+  Random random(seed * 0x9e3779b97f4a7c15u + 11);
+  current_case() = "balls, seed " + std::to_string(seed);
+  const Vec<3> here{}, there{2 * random.uniform(), random.uniform(), 0.2};
+  const Surface one = rough_box(random, 1, here), two = rough_box(random, 0.1 + 0.5 * random.uniform(), there);
+  if (!is_closed(one) || !is_closed(two)) return;
+  Surface both = one;
+  for (const auto& [p, q, r] : two.faces) {
+    const auto count = static_cast<std::int32_t>(one.vertices.size());
+    both.faces.push_back({p + count, q + count, r + count});
+  }
+  both.vertices.insert(both.vertices.end(), two.vertices.begin(), two.vertices.end());
+  if (!is_closed(both)) return;  // of one shell all faces count twice, of the other once
+  const MeshTree tree = both.tree();
+  const MeshSolid solid(tree);
+  CHECK(solid.is_closed());
+  const std::vector<double> record = unmoved();
+  const MeshSide side(tree, record);
+  const PlacedSolid placed{side, &solid};
+  BallsAndSolid distance(placed);
+  for (int k = 0; k < 40; ++k) {
+    Vec<3> point{};
+    const Vec<3>&p = both.at(random.below(both.faces.size()), 0), &q = both.at(random.below(both.faces.size()), 1);
+    const std::size_t way = random.below(4);
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      point[axis] = way == 0   ? p[axis]
+                    : way == 1 ? (p[axis] + q[axis]) / 2
+                    : way == 2 ? static_cast<double>(random.below(9)) / 2 - 2
+                               : 4 * random.uniform() - 2;
+    const double radius = random.chance(0.5) ? 0 : 0.3 * random.uniform(), within = random.chance(0.5) ? kNever : 0.2;
+    const std::array<double, 4> numbers{point[0], point[1], point[2], radius};
+    const ShapeView<3> ball{ShapeKind::kBall, numbers};
+    const double found = distance(ball, within);
+    CHECK(found == BallsAndSolid(placed)(ball, within));
+    const MeshSide alone(ball);
+    const double other = solid_distance({alone, nullptr}, placed, within);
+    const double apart = distance_to(point, both) - radius;
+    CHECK(found == other || std::abs(found - other) <= 1e-14);
+    if (std::abs(apart) <= 1e-6) continue;
+    const bool is_in = is_inside(point, one, here) != is_inside(point, two, there);
+    if (apart < 0)
+      CHECK(found < 0);
+    else if (is_in)
+      CHECK(std::abs(found + apart) <= 1e-6);
+    else if (std::abs(apart - within) > 1e-6)
+      CHECK(apart > within ? found == kNever : std::abs(found - apart) <= 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace broadphase::tests
 
 int main(int argc, char** argv) {
   const std::size_t count = broadphase::tests::rounds(argc, argv, 150);
   for (std::uint64_t seed = 0; seed < count; ++seed) broadphase::tests::check_pair(seed);
+  for (std::uint64_t seed = 0; seed < count; ++seed) broadphase::tests::check_balls(seed);
 }

@@ -43,6 +43,47 @@ def test_the_limit_leaves_out_what_is_far_away_only():
     assert (found < -limit).any()
 
 
+@pytest.mark.parametrize("radius", [0.0, 0.05])
+def test_a_cavity_is_outside_whatever_way_round_its_faces_are_and_in_whatever_order_points_come(radius):
+    rng = np.random.default_rng(2)
+    faces = np.concatenate([FACES, FACES + 8])
+    flipped = rng.random(24) < 0.5
+    faces[flipped] = faces[flipped][:, ::-1]
+    mesh = bp.Shapes(bp.Mesh(np.concatenate([2 * CUBE, CUBE]), np.concatenate([faces, faces[:5]])), np.zeros((1, 3)))
+    # On a lattice, rays and ways between points go through corners and along edges and faces.
+    points = np.concatenate([rng.uniform(-3, 3, (1500, 3)), rng.integers(-5, 6, (500, 3)) / 2])
+    true = np.maximum(2 * to_cube(points / 2), -to_cube(points))
+    clear = np.abs(true) > radius + 1e-9
+    places = bp.Shapes(bp.Sphere(radius) if radius else bp.Point(), points)
+    found = bp.distance(places, mesh, solid=True)
+    assert np.allclose(found[clear], (np.sign(true) * np.abs(true) - radius * np.sign(true))[clear], rtol=0, atol=1e-12)
+    assert (found[~clear] <= 1e-9).all()
+    order = rng.permutation(len(points))
+    shuffled = bp.Shapes(bp.Sphere(radius) if radius else bp.Point(), points[order])
+    assert np.array_equal(bp.distance(shuffled, mesh, solid=True, workers=3), found[order])
+    rows = np.column_stack([np.arange(2000), np.zeros(2000, int)])
+    alone = [bp.distance(places, mesh, pairs=rows[k : k + 1], solid=True)[0] for k in range(0, 2000, 7)]
+    assert alone == found[::7].tolist()
+    near = bp.distance(places, mesh, solid=True, max_distance=0.25)
+    assert np.array_equal(near, np.where(found > 0.25, np.inf, found))
+
+
+def test_points_beside_several_meshes_and_other_shapes_in_one_call():
+    rng = np.random.default_rng(3)
+    shapes = bp.Shapes(
+        [cube(), bp.Point(), bp.Box(1, 1, 1), bp.Sphere(0.1), cube(2.0)] * 20, rng.uniform(-3, 3, (100, 3))
+    )
+    pairs = np.array([[i, j] for i in range(100) for j in range(100) if i != j])
+    found = bp.distance(shapes, pairs=pairs, solid=True)
+    back = bp.distance(shapes, pairs=pairs[:, ::-1], solid=True, workers=2)
+    assert np.array_equal(found, back)
+    kinds = pairs % 5
+    for mesh, size in ((0, 1.0), (4, 2.0)):
+        of = (kinds[:, 0] == 1) & (kinds[:, 1] == mesh)
+        between = shapes.positions[pairs[of, 0]] - shapes.positions[pairs[of, 1]]
+        assert np.allclose(found[of], size * to_cube(between / size), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("inner", "gap"),
     [

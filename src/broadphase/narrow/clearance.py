@@ -13,7 +13,6 @@ from broadphase.arguments import as_flag, as_length
 from broadphase.errors import UnsupportedQueryError, quoted
 from broadphase.narrow import custom
 from broadphase.narrow.part_pairs import NamedPairs, shared_parents
-from broadphase.narrow.row_pairs import distances
 from broadphase.progress import Progress, Told, reporting, searching
 from broadphase.representations import shown
 from broadphase.searches import pairs as box_pairs
@@ -275,13 +274,9 @@ def solid_distances(shapes: Shapes, other: Shapes, pairs: Rows, limit: float, wo
             row = int(rows[np.argmin(are_solid)])
             raise ValueError(f"solid: row {row} of {name} is a mesh that is not closed, so that it has no inside")
     columns = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-    found: Any = _native.mesh_clearances(*first.native, *second.native, *columns, limit, workers)
-    gaps: Floats
-    gaps, _, relations = found
-    inside = np.flatnonzero(relations != APART)
-    depths = distances(shapes, other, columns[0][inside], columns[1][inside], workers=workers)  # without a limit
-    gaps[inside] = 0.0 - np.abs(depths)
-    return gaps
+    native: Any = _native.solid_distances(*first.native, *second.native, *columns, limit, workers)
+    found: Floats = native
+    return found
 
 
 def as_placed(given: Any, name: str, first: int = 0) -> Shapes:
