@@ -1,4 +1,4 @@
-// What the core keeps of hulls, meshes and height fields, as a list of Python has it by number.
+// What the core keeps of hulls, meshes, height fields and point clouds, as a list of Python has it by number.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,25 @@ struct KeptHeightField {
   }
 };
 
+// Keeps the points.
+struct KeptCloud {
+  KeptCloud(Table<double> of, double radius)
+      : points(std::move(of)), cloud(points.data(), checked(points.shape(0), points.shape(1)), radius) {}
+
+  Table<double> points;
+  CloudTree cloud;
+
+ private:
+  static std::size_t checked(std::size_t count, std::size_t columns) {
+    if (columns != 3 || count < 1 || count >= std::size_t{1} << 31) throw nb::value_error("points must be (n, 3)");
+    return count;
+  }
+};
+
 inline Geometry geometry_of(nb::handle kept) {
   if (nb::isinstance<MeshTree>(kept)) return {.tree = nb::cast<const MeshTree*>(kept)};
   if (nb::isinstance<KeptHeightField>(kept)) return {.field = &nb::cast<const KeptHeightField&>(kept).field};
+  if (nb::isinstance<KeptCloud>(kept)) return {.cloud = &nb::cast<const KeptCloud&>(kept).cloud};
   return {.polytope = kept.is_none() ? nullptr : nb::cast<const Polytope*>(kept)};
 }
 

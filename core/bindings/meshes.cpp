@@ -515,6 +515,9 @@ void bind_meshes(nb::module_& module) {
   nb::class_<KeptHeightField>(module, "HeightField")
       .def(nb::init<Table<double>, double, double, double>(), "heights"_a, "dx"_a, "dy"_a, "bottom"_a)
       .def_prop_ro("memory_bytes", [](const KeptHeightField& self) { return self.field.memory_bytes(); });
+  nb::class_<KeptCloud>(module, "CloudTree")
+      .def(nb::init<Table<double>, double>(), "points"_a, "radius"_a)
+      .def_prop_ro("memory_bytes", [](const KeptCloud& self) { return self.cloud.memory_bytes(); });
   nb::class_<KeptGeometries>(module, "KeptGeometries",
                              "What the core keeps of hulls and meshes by number, looked up once.")
       .def(nb::init<nb::list>(), "prepared"_a);

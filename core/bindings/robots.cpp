@@ -1,5 +1,6 @@
 // Robots: obstacles that are prepared once, and trees of links in many configurations.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,21 +28,32 @@ Geometry checked_geometry(ShapeKind kind, std::span<const double> record, const 
   return geometry_of(geometries[number]);
 }
 
-// A copy of what is placed in a store now.
+// A copy of what is placed in a store now. Of a point cloud, each ball is a piece.
 void make_obstacles(Obstacles* self, const PlacedShapes& shapes, Rows rows, nb::list geometries) {
   if (shapes.dimension != 3) throw nb::value_error("obstacles must be in space");
   std::vector<double> numbers;
   std::vector<std::size_t> begins;
-  std::vector<Piece> pieces(rows.shape(0));
-  for (std::size_t k = 0; k < pieces.size(); ++k) {
+  std::vector<Piece> pieces;
+  pieces.reserve(rows.shape(0));
+  const auto add = [&](const ShapeView<3>& shape, const Geometry& geometry, const VertexTree* vertices) {
+    Piece& piece = pieces.emplace_back(Piece{{shape, geometry.polytope}, geometry, {}});
+    piece.set_box(vertices);
+    begins.push_back(numbers.size());
+    numbers.insert(numbers.end(), shape.record.begin(), shape.record.end());
+  };
+  for (std::size_t k = 0; k < rows.shape(0); ++k) {
     const auto row = static_cast<std::size_t>(rows.data()[k]);
     if (!shapes.store.has(row)) throw nb::index_error("the row has no shape");
     const ShapeView<3> shape = shapes.store.placed<3>(row);
     const Geometry geometry = checked_geometry(shape.kind, shape.record, geometries);
-    pieces[k] = {{{shape.kind, shape.record}, geometry.polytope}, geometry, {}};
-    pieces[k].set_box(shapes.store.vertices(shape.kind, shape.record));
-    begins.push_back(numbers.size());
-    numbers.insert(numbers.end(), shape.record.begin(), shape.record.end());
+    if (geometry.cloud == nullptr) {
+      add(shape, geometry, shapes.store.vertices(shape.kind, shape.record));
+      continue;
+    }
+    const MeshSide cloud = side_of(shape, geometry);
+    std::array<double, 9> ball;
+    for (std::size_t point = 0; point < cloud.element_count(); ++point)
+      add(cloud.element(static_cast<std::int32_t>(point), ball).shape, {}, nullptr);
   }
   // The vector keeps its memory when it is moved.
   for (std::size_t k = 0; k < pieces.size(); ++k) {

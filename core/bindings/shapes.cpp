@@ -135,7 +135,7 @@ nb::object rays(const PlacedShapes& shapes, Rows rows, Numbers origins, Numbers 
 ShapeView<3> only(const PlacedShapes& shapes) { return shapes.store.placed<3>(0); }
 
 // Calls use(first, second) with two shapes in space as the narrow phase of hulls and meshes takes them, without the GIL
-// where one is a mesh. None: one of them is a custom shape.
+// where one is a mesh or a cloud. None: one of them is a custom shape.
 template <class Use>
 nb::object with_two_sides(const PlacedShapes& a, const KeptGeometries& geometries_a, const PlacedShapes& b,
                           const KeptGeometries& geometries_b, const Use& use) {
@@ -146,7 +146,7 @@ nb::object with_two_sides(const PlacedShapes& a, const KeptGeometries& geometrie
                  y = side_of(other, geometries_b.geometries, nullptr, unmoved);
   const auto answer = [&] {
     std::optional<ReleasedGil> release;
-    if (x.is_mesh() || y.is_mesh()) release.emplace();
+    if (x.has_tree() || y.has_tree()) release.emplace();
     return use(x, y);
   }();
   return nb::cast(answer);

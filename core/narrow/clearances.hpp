@@ -324,8 +324,50 @@ inline std::pair<Vec<3>, Vec<3>> nearest_points(const std::array<double, 9>& a, 
   return best;
 }
 
+// Calls visit(point) for one point of each part of a cloud, until it returns false. The parts together have all points;
+// each is in a ball without any of the surface of a mesh, so that all of it is inside or all is outside.
+template <class Visit>
+void each_part_beside(const MeshSide& cloud, const MeshSide& mesh, const Visit& visit) {
+  const MeshUnits& units = cloud.units();
+  const double unit = power_of_two(units.exponent);
+  double size = units.size + mesh.units().size;  // of all coordinates, which rounding errors scale with
+  for (std::size_t k = 0; k < 3; ++k) size += std::abs(cloud.origin(k)) + std::abs(mesh.origin(k));
+  std::array<MeshBox, (MeshBlock::kBoxes - 1) * ElementTree::kMostLevels + MeshBlock::kBoxes> stack;
+  std::size_t count = 0;
+  stack[count++] = cloud.blocks()->box(0);
+  std::array<double, 9> ball;
+  const auto visit_place = [&](std::int32_t place) {
+    cloud.element(place, ball);
+    return visit(Vec<3>{ball[0], ball[1], ball[2]});
+  };
+  while (count > 0) {
+    const MeshBox box = stack[--count];
+    Vec<3> middle;
+    double squared = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      middle[k] = cloud.origin(k);
+      for (std::size_t i = 0; i < 3; ++i)
+        middle[k] += cloud.axis(i)[k] * (units.middle[i] + unit * static_cast<double>(box.centre[i]));
+      squared += static_cast<double>(box.half[k]) * static_cast<double>(box.half[k]);
+    }
+    const double reach = unit * std::sqrt(squared) * (1 + 1e-6) + 1e-12 * size;
+    if (!(nearest_face({ShapeKind::kPoint, middle}, mesh, reach, reach).distance <= reach)) {
+      std::uint32_t first = box.first;
+      while ((first & MeshBlock::kFace) == 0) first = cloud.blocks()[first].first[0];
+      if (!visit_place(static_cast<std::int32_t>(first & ~MeshBlock::kFace))) return;
+    } else if ((box.first & MeshBlock::kFace) == 0) {
+      const MeshBlock& block = cloud.blocks()[box.first];
+      for (std::size_t lane = 0; lane < block.count; ++lane) stack[count++] = block.box(lane);
+    } else {
+      const auto first = static_cast<std::int32_t>(box.first & ~MeshBlock::kFace);
+      for (std::int32_t place = first; place < cloud.end_of(first); ++place)
+        if (!visit_place(place)) return;
+    }
+  }
+}
+
 // How many of the pieces of a shape are inside a closed mesh, and a point of one that is. `inner`: a point of the
-// shape.
+// shape. The pieces of a cloud are parts of it, that of all else but meshes is the whole shape.
 struct Pieces {
   std::size_t inside = 0, count = 0;
   Vec<3> at{};
@@ -339,6 +381,13 @@ inline Pieces pieces_inside(const PlacedSolid& outer, const PlacedSolid& pieces,
     ++found.inside;
     found.at = point;
   };
+  if (pieces.side.is_cloud()) {
+    each_part_beside(pieces.side, outer.side, [&](const Vec<3>& point) {
+      look(point);
+      return found.inside == 0 || found.inside == found.count;  // else more would tell nothing new
+    });
+    return found;
+  }
   if (!pieces.side.is_mesh()) {
     if (inner != nullptr) look(*inner);
     return found;
@@ -356,8 +405,8 @@ inline Pieces pieces_inside(const PlacedSolid& outer, const PlacedSolid& pieces,
 // How far apart two solids are, if that is within a limit. Without `as_solids`, closed meshes are surfaces, too.
 inline Clearance clearance(const PlacedSolid& a, const PlacedSolid& b, double within) {
   const bool may_hold = a.is_closed() || b.is_closed();
-  // A shape that is no mesh tells a point of it by its distance, wherever it is.
-  const bool needs_point = (a.is_closed() && !b.side.is_mesh()) || (b.is_closed() && !a.side.is_mesh());
+  // A shape without a tree tells a point of it by its distance, wherever it is.
+  const bool needs_point = (a.is_closed() && !b.side.has_tree()) || (b.is_closed() && !a.side.has_tree());
   // The first elements that meet are enough: between equal surfaces in one place, all do.
   const NearestElements nearest = nearest_elements(a.side, b.side, needs_point ? detail::kNone : within, 0.0);
   Clearance found;

@@ -1,5 +1,5 @@
-// Hulls, meshes and height fields by the numbers that placed records have for them, and shapes of any kind as the
-// narrow phase of meshes takes them.
+// Hulls, meshes, height fields and point clouds by the numbers that placed records have for them, and shapes of any
+// kind as the narrow phase of meshes takes them.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,11 @@ struct Geometry {
   const MeshTree* tree = nullptr;
   const Polytope* polytope = nullptr;
   const HeightField* field = nullptr;
+  const CloudTree* cloud = nullptr;
 
-  bool is_known() const { return tree != nullptr || polytope != nullptr || field != nullptr; }
+  // Whether it is a convex shape, or none at all.
+  bool is_element() const { return tree == nullptr && field == nullptr && cloud == nullptr; }
+  bool is_known() const { return !is_element() || polytope != nullptr; }
   bool operator==(const Geometry&) const = default;
 };
 
@@ -26,6 +29,7 @@ struct Geometry {
 inline MeshSide side_of(const ShapeView<3>& shape, const Geometry& geometry) {
   if (geometry.tree != nullptr) return MeshSide(*geometry.tree, shape.record);
   if (geometry.field != nullptr) return MeshSide(*geometry.field, shape.record);
+  if (geometry.cloud != nullptr) return MeshSide(*geometry.cloud, shape.record);
   return MeshSide(shape, geometry.polytope);
 }
 
@@ -40,7 +44,7 @@ inline MeshSide side_of(const ShapeView<3>& shape, std::span<const Geometry> geo
                         std::vector<double>& moved) {
   const Geometry geometry = geometry_of(shape, geometries);
   if (offset == nullptr) return side_of(shape, geometry);
-  if (geometry.tree != nullptr || geometry.field != nullptr) {
+  if (!geometry.is_element()) {
     MeshSide side = side_of(shape, geometry);
     side.move(offset);
     return side;

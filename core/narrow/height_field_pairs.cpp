@@ -664,12 +664,12 @@ void Terrain::put_points(const Part& part, Contact<3>& contact) const {
 }
 
 // Calls visit(part, face) for convex parts of a shape in the frame of the field: those of a compound; the triangles of
-// a mesh, and those of the outer surface of another field, in boxes whose bound is within the limit, nearest first.
-// bound(box, limit): any number above the limit leaves all in the box out. visit(part, face, corners), the corners of a
-// triangle in its own frame, or null, returns the new limit; NaN ends it.
+// a mesh, the balls of a cloud, and the triangles of the outer surface of another field, in boxes whose bound is within
+// the limit, nearest first. bound(box, limit): any number above the limit leaves all in the box out. visit(part, face,
+// corners), the corners of a triangle in its own frame, or null, returns the new limit; NaN ends it.
 template <class Bound, class Visit>
 void each_part(const MeshSide& side, const Frame& frame, double limit, const Bound& bound, const Visit& visit) {
-  if (!side.is_mesh() && !side.is_field()) {
+  if (!side.has_tree() && !side.is_field()) {
     const Element& alone = side.alone();
     Record numbers;
     for_each_simple<3>(alone.shape, [&](const ShapeView<3>& part) {
@@ -731,9 +731,19 @@ void each_part(const MeshSide& side, const Frame& frame, double limit, const Bou
         });
     return;
   }
-  const MeshTree& tree = side.tree();
-  const MeshUnits& units = tree.units();
+  const MeshUnits& units = side.units();
   const double unit = power_of_two(units.exponent);
+  const auto see_face = [&](std::int32_t face) {
+    std::array<double, 9> own;
+    for (std::size_t c = 0; c < 3; ++c)
+      std::copy_n(side.tree().corner(face, c), 3, own.begin() + 3 * static_cast<std::ptrdiff_t>(c));
+    return see(own.data(), face);
+  };
+  const auto see_ball = [&](std::int32_t point) {
+    const Vec3 centre = place(solid::vector_at({side.cloud().point(point), 3}, 0));
+    const std::array<double, 4> ball{centre[0], centre[1], centre[2], side.radius()};
+    return visit(Part({{ShapeKind::kBall, ball}, nullptr}), point, nullptr);
+  };
   struct Entry {
     double bound;
     std::uint32_t first;  // as in MeshBlock
@@ -745,21 +755,18 @@ void each_part(const MeshSide& side, const Frame& frame, double limit, const Bou
     stack.pop_back();
     if (entry.bound > limit) continue;
     if ((entry.first & MeshBlock::kFace) != 0) {
-      const auto face = static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace);
-      std::array<double, 9> own;
-      for (std::size_t c = 0; c < 3; ++c)
-        std::copy_n(tree.corner(face, c), 3, own.begin() + 3 * static_cast<std::ptrdiff_t>(c));
-      limit = see(own.data(), face);
-      if (limit != limit) return;
+      const auto first = static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace);
+      for (std::int32_t face = first; face < side.end_of(first); ++face)
+        if (limit = side.is_cloud() ? see_ball(face) : see_face(face); limit != limit) return;
       continue;
     }
-    const MeshBlock& block = tree.blocks()[entry.first];
+    const MeshBlock& block = side.blocks()[entry.first];
     std::size_t count = 0;
     for (std::size_t lane = 0; lane < block.count; ++lane) {
       Vec3 centre, half;
       for (std::size_t k = 0; k < 3; ++k) {
         centre[k] = units.middle[k] + static_cast<double>(block.centre[k][lane]) * unit;
-        half[k] = static_cast<double>(block.half[k][lane]) * unit;
+        half[k] = static_cast<double>(block.half[k][lane]) * unit + side.radius();
       }
       children[count++] = {bound(around(centre, half), limit), block.first[lane]};
     }

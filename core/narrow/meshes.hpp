@@ -1,6 +1,6 @@
-// The narrow phase of triangle meshes and convex hulls: a tree of boxes over the triangles of a mesh, the simultaneous
-// walk of two such trees, and the queries on them. A shape that is no mesh is a tree of one box. Pairs with a height
-// field are found from its grid (height_field_pairs.cpp).
+// The narrow phase of triangle meshes, point clouds and convex hulls: trees of boxes over the triangles of a mesh or
+// the points of a cloud, the simultaneous walk of two such trees, and the queries on them. Any other shape is a tree of
+// one box. Pairs with a height field are found from its grid (height_field_pairs.cpp).
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,15 @@
 #include <mutex>
 #include <numeric>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "narrow/element_tree.hpp"
 #include "narrow/half_spaces.hpp"
 #include "narrow/height_field.hpp"
 #include "narrow/narrow_3d.hpp"
+#include "narrow/point_clouds.hpp"
 #include "narrow/polytopes.hpp"
 #include "narrow/simplex.hpp"
 #include "narrow/triangles.hpp"
@@ -30,91 +33,28 @@
 
 namespace broadphase {
 
-// ---- A tree of boxes over the triangles, in the mesh's own frame: built once, queried in any pose ----
+// ---- The triangles of a mesh, in a tree ----
 
-// A box in units of the tree, from its middle; the halves are rounded up.
-struct MeshBox {
-  std::array<float, 3> centre, half;
-  std::uint32_t first;  // the block of its children; or MeshBlock::kFace and its only face
-};
-
-// Up to four boxes, axis by axis, so that they are compared with another box together.
-struct MeshBlock {
-  static constexpr std::size_t kBoxes = 4;
-  static constexpr std::uint32_t kFace = 1U << 31;
-
-  std::array<std::array<float, kBoxes>, 3> centre, half;
-  std::array<std::uint32_t, kBoxes> first;  // as in MeshBox
-  std::uint32_t count;
-  std::array<std::uint32_t, 3> unused;
-
-  MeshBox box(std::size_t lane) const {
-    return {{centre[0][lane], centre[1][lane], centre[2][lane]},
-            {half[0][lane], half[1][lane], half[2][lane]},
-            first[lane]};
-  }
-};
-static_assert(sizeof(MeshBlock) == 128);
-
-// For exponents from -1000 to 1000.
-inline double power_of_two(int exponent) {
-  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
-}
-
-// How the boxes of a tree are written: x = middle + 2^exponent * number. Numbers are at most 1, or 2^25 for the largest
-// meshes, whose 2^exponent would have no inverse.
-struct MeshUnits {
-  Vec<3> middle{};
-  int exponent = 0;
-  double size = 0;  // of all coordinates, roughly: the scale of rounding errors
-
-  MeshUnits() = default;
-  MeshUnits(const Vec<3>& lower, const Vec<3>& upper) {
-    double half = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      middle[k] = lower[k] / 2 + upper[k] / 2;
-      half = std::max(half, upper[k] / 2 - lower[k] / 2);
-      size += std::abs(middle[k]) + (upper[k] / 2 - lower[k] / 2);
-    }
-    if (half > 0) std::frexp(half, &exponent);
-    exponent = std::clamp(exponent, -kMost, kMost);
-    inverse_ = power_of_two(-exponent);
-  }
-
-  // The smallest box around the given one. The rounding error of the differences is added back where boxes are
-  // compared (RelativePose).
-  void write(const Vec<3>& lower, const Vec<3>& upper, MeshBlock& block, std::size_t lane) const {
-    for (std::size_t k = 0; k < 3; ++k) {
-      const double low = (lower[k] - middle[k]) * inverse_, high = (upper[k] - middle[k]) * inverse_;
-      const float centre = static_cast<float>(low / 2 + high / 2);
-      const double from = static_cast<double>(centre), half = std::max(high - from, from - low);
-      const float rounded = static_cast<float>(half);
-      block.centre[k][lane] = centre;
-      // Upwards; of a number from 0 on, the bits of the next one are one more.
-      block.half[k][lane] = static_cast<double>(rounded) < half
-                                ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(rounded) + 1)
-                                : rounded;
-    }
-  }
-
-  static constexpr int kMost = 1000;
-
- private:
-  double inverse_ = 1;
-};
-
-class MeshTree {
+class MeshTree : public ElementTree {
  public:
-  // Maximum depth: there are less than 2^31 faces, and each level divides them by four or nearly so.
-  static constexpr std::size_t kMostLevels = 17;
-
   // Vertices: three numbers each; faces: three vertex rows each, at least one face. Preconditions: rows in range,
   // finite vertices.
   MeshTree(std::span<const double> vertices, std::span<const std::int32_t> faces)
       : vertices_(vertices.begin(), vertices.end()), faces_(faces.begin(), faces.end()), rows_(faces.size() / 3) {
     std::iota(rows_.begin(), rows_.end(), 0);
-    sort_by(arrange(rows_));
-    write_boxes();
+    std::vector<Vec<3>> middles(rows_.size());
+    for (std::size_t face = 0; face < rows_.size(); ++face)
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const auto at = [&](std::size_t c) { return corner(static_cast<std::int32_t>(face), c)[axis] / 3; };
+        middles[face][axis] = at(0) + at(1) + at(2);
+      }
+    arrange<1>(rows_, [&](std::int32_t face) { return middles[static_cast<std::size_t>(face)].data(); });
+    sort_by(rows_);
+    Bounds of_all;
+    for (std::size_t k = 0; k < vertex_count(); ++k) of_all.add(vertex(k));
+    write_boxes(of_all, [&](std::int32_t face, Bounds& bounds) {
+      for (std::size_t c = 0; c < 3; ++c) bounds.add(corner(face, c));
+    });
   }
 
   // The hull of a convex mesh, which is its surface with the inside; null of all others. `seek` finds it when it is
@@ -133,9 +73,6 @@ class MeshTree {
     return hull_->kept.get();
   }
 
-  // The first has only one box, around all.
-  const MeshBlock* blocks() const { return blocks_.data(); }
-  const MeshUnits& units() const { return units_; }
   std::size_t face_count() const { return faces_.size() / 3; }
   std::size_t vertex_count() const { return vertices_.size() / 3; }
   const double* vertex(std::size_t number) const { return vertices_.data() + 3 * number; }
@@ -150,7 +87,7 @@ class MeshTree {
   }
   std::size_t memory_bytes() const {
     return vertices_.capacity() * sizeof(double) + (faces_.capacity() + rows_.capacity()) * sizeof(std::int32_t) +
-           blocks_.capacity() * sizeof(MeshBlock) + hull_bytes();
+           ElementTree::memory_bytes() + hull_bytes();
   }
 
  private:
@@ -162,143 +99,6 @@ class MeshTree {
   std::size_t hull_bytes() const {
     const Polytope* const hull = hull_ != nullptr ? hull_->known.load() : nullptr;
     return hull != nullptr ? hull->memory_bytes() : 0;
-  }
-
-  struct Part {
-    std::uint32_t first, count;  // in the order of the faces
-  };
-  struct Bounds {
-    static constexpr double kFar = std::numeric_limits<double>::infinity();
-    Vec<3> lower{kFar, kFar, kFar}, upper{-kFar, -kFar, -kFar};
-
-    void add(const double* point) {
-      for (std::size_t k = 0; k < 3; ++k) {
-        lower[k] = std::min(lower[k], point[k]);
-        upper[k] = std::max(upper[k], point[k]);
-      }
-    }
-  };
-
-  // Puts the faces in the order of the leaves, and makes the blocks, still without boxes.
-  const std::vector<std::int32_t>& arrange(std::vector<std::int32_t>& order) {
-    const std::size_t count = order.size();
-    std::vector<Vec<3>> middles(count);
-    for (std::size_t face = 0; face < count; ++face)
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        middles[face][axis] =
-            corner(order[face], 0)[axis] / 3 + corner(order[face], 1)[axis] / 3 + corner(order[face], 2)[axis] / 3;
-    std::vector<Part> parts{{0, static_cast<std::uint32_t>(count)}};  // of each block
-    std::vector<std::uint64_t> keys(count);
-    constexpr std::size_t kNotFull = 32;  // nearly all blocks are full
-    parts.reserve(count / 3 + kNotFull);
-    blocks_.reserve(count / 3 + kNotFull);
-    add_boxes(std::span(parts), parts);
-    // Children come after their parent, so one pass over the growing array divides all. A part of a block has a power
-    // of four of faces, but for the last one: so nearly all blocks are full.
-    for (std::size_t at = 1; at < parts.size(); ++at) {
-      std::uint32_t most = 1;
-      while (most < (parts[at].count + 3) / 4) most *= 4;
-      std::array<Part, MeshBlock::kBoxes> quarters{parts[at]};
-      std::size_t boxes = 1;
-      for (int round = 0; round < 2; ++round)
-        for (std::size_t k = boxes; k-- > 0;) {
-          const Part part = quarters[k];
-          if (part.count <= most) continue;
-          const std::uint32_t left = part.count > 2 * most ? 2 * most : most;
-          divide(std::span(order).subspan(part.first, part.count), left, middles, keys.data());
-          quarters[k].count = left;
-          quarters[boxes++] = {part.first + left, part.count - left};
-        }
-      add_boxes({quarters.data(), boxes}, parts);
-    }
-    return order;
-  }
-
-  // Puts as many faces as told to the left of the others, along the axis along which they are spread most.
-  static void divide(std::span<std::int32_t> faces, std::size_t left, const std::vector<Vec<3>>& middles,
-                     std::uint64_t* keys) {
-    Bounds of_middles;
-    for (const std::int32_t face : faces) of_middles.add(middles[static_cast<std::size_t>(face)].data());
-    std::size_t longest = 0;
-    const auto length = [&](std::size_t axis) { return of_middles.upper[axis] - of_middles.lower[axis]; };
-    for (std::size_t axis = 1; axis < 3; ++axis)
-      if (length(axis) > length(longest)) longest = axis;
-    // The coordinate, from the lowest one on, and the face: so no two are equal.
-    const double lowest = of_middles.lower[longest],
-                 scale = length(longest) > 0x1p-900 && length(longest) < 0x1p900 ? 0x1p31 / length(longest) : 0;
-    for (std::size_t k = 0; k < faces.size(); ++k) {
-      const double height = scale > 0 ? (middles[static_cast<std::size_t>(faces[k])][longest] - lowest) * scale : 0;
-      keys[k] = static_cast<std::uint64_t>(height) << 32 | static_cast<std::uint32_t>(faces[k]);
-    }
-    put_least_first({keys, faces.size()}, left);
-    for (std::size_t k = 0; k < faces.size(); ++k) faces[k] = static_cast<std::int32_t>(keys[k] & 0xffffffff);
-  }
-
-  // Puts that many of the least keys, no two of which are equal, before the others; as std::nth_element, but without a
-  // branch for each key.
-  static void put_least_first(std::span<std::uint64_t> keys, std::size_t count) {
-    constexpr std::size_t kFew = 8;
-    std::size_t begin = 0, end = keys.size();
-    // Each round puts aside half of the keys, or nearly so, but for orders made to prevent it.
-    constexpr int kMostRounds = 100;
-    for (int round = 0; end - begin > kFew; ++round) {
-      if (round == kMostRounds) {
-        std::nth_element(keys.begin() + static_cast<std::ptrdiff_t>(begin),
-                         keys.begin() + static_cast<std::ptrdiff_t>(count),
-                         keys.begin() + static_cast<std::ptrdiff_t>(end));
-        return;
-      }
-      const std::uint64_t x = keys[begin], y = keys[begin + (end - begin) / 2], z = keys[end - 1],
-                          middle = std::max(std::min(x, y), std::min(std::max(x, y), z));
-      std::size_t place = begin;
-      for (std::size_t k = begin; k < end; ++k) {
-        const std::uint64_t key = keys[k];
-        keys[k] = keys[place];
-        keys[place] = key;
-        place += key < middle ? 1 : 0;
-      }
-      if (place == count) return;
-      (place < count ? begin : end) = place;
-    }
-    std::sort(keys.begin() + static_cast<std::ptrdiff_t>(begin), keys.begin() + static_cast<std::ptrdiff_t>(end));
-  }
-
-  // Adds a block of boxes around parts of the faces; those of more than one face will have blocks of their own.
-  void add_boxes(std::span<const Part> of, std::vector<Part>& parts) {
-    MeshBlock block{};
-    block.count = static_cast<std::uint32_t>(of.size());
-    std::array<Part, MeshBlock::kBoxes> more;
-    std::size_t count = 0;
-    for (std::size_t lane = 0; lane < of.size(); ++lane) {
-      block.first[lane] =
-          of[lane].count == 1 ? of[lane].first | MeshBlock::kFace : static_cast<std::uint32_t>(parts.size() + count);
-      if (of[lane].count > 1) more[count++] = of[lane];
-    }
-    blocks_.push_back(block);
-    parts.insert(parts.end(), more.begin(), more.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-
-  // From the leaves upwards.
-  void write_boxes() {
-    Bounds of_all;
-    for (std::size_t k = 0; k < vertex_count(); ++k) of_all.add(vertex(k));
-    units_ = MeshUnits(of_all.lower, of_all.upper);
-    std::vector<Bounds> of_blocks(blocks_.size());
-    for (std::size_t at = blocks_.size(); at-- > 0;) {
-      MeshBlock& block = blocks_[at];
-      for (std::size_t lane = 0; lane < block.count; ++lane) {
-        const std::uint32_t first = block.first[lane];
-        Bounds bounds;
-        if ((first & MeshBlock::kFace) == 0)
-          bounds = of_blocks[first];
-        else
-          for (std::size_t c = 0; c < 3; ++c)
-            bounds.add(corner(static_cast<std::int32_t>(first & ~MeshBlock::kFace), c));
-        units_.write(bounds.lower, bounds.upper, block, lane);
-        of_blocks[at].add(bounds.lower.data());
-        of_blocks[at].add(bounds.upper.data());
-      }
-    }
   }
 
   // Puts the faces in the order of the leaves, and vertices in that of the faces: a leaf reads from one place.
@@ -321,21 +121,22 @@ class MeshTree {
     }
   }
 
-  MeshUnits units_;
   std::vector<double> vertices_;
   std::vector<std::int32_t> faces_, rows_;
-  std::vector<MeshBlock> blocks_;
   SeekHull seek_hull_ = nullptr;
   std::unique_ptr<SoughtHull> hull_;
 };
 
-// ---- The walk: pairs of triangles of two placed meshes whose boxes are close, nearest first ----
+// ---- The walk: pairs of elements of two placed trees whose boxes are close, nearest first ----
 
-// A placed mesh; or another shape, as a tree of one box with the shape as its only element.
+// A placed mesh or cloud, whose elements are triangles or balls; or another shape, as a tree of one box with the shape
+// as its only element. Elements are known by their places in the tree.
 class MeshSide {
  public:
   // The record of a placed mesh: number, origin, axes (and more).
   MeshSide(const MeshTree& tree, std::span<const double> record) : tree_(&tree) { read_frame(record); }
+  // The same of a cloud.
+  MeshSide(const CloudTree& cloud, std::span<const double> record) : cloud_(&cloud) { read_frame(record); }
   // The same of a height field.
   MeshSide(const HeightField& field, std::span<const double> record)
       : field_(&field), alone_{{ShapeKind::kHeightField, record}, nullptr} {
@@ -354,11 +155,13 @@ class MeshSide {
   }
 
   bool is_mesh() const { return tree_ != nullptr; }
+  bool is_cloud() const { return cloud_ != nullptr; }
+  bool has_tree() const { return is_mesh() || is_cloud(); }
   bool is_field() const { return field_ != nullptr; }
   const HeightField& field() const { return *field_; }
-  // Whether it is neither a height field nor a mesh, or a convex mesh: then `solid` is the shape with its inside.
-  // `record` is its storage.
+  // Whether it has an inside that a depth is measured in: all but height fields, and meshes that are not convex.
   bool has_solid() const { return !is_field() && (tree_ == nullptr || tree_->hull() != nullptr); }
+  // The shape with its inside. `record` is its storage. Precondition: it has one, and is no cloud.
   Element solid(std::array<double, 13>& record) const {
     if (tree_ == nullptr) return alone_;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -367,29 +170,50 @@ class MeshSide {
     }
     return {{ShapeKind::kHull, record}, tree_->hull()};
   }
-  // The shape, if it is no mesh.
+  // The shape, if it is no mesh and no cloud.
   const Element& alone() const { return alone_; }
-  const MeshBlock* blocks() const { return tree_ != nullptr ? tree_->blocks() : &box().block; }
-  const MeshUnits& units() const { return tree_ != nullptr ? tree_->units() : box().units; }
+  // Of a cloud, boxes are around points, which are so far inside its surface; else 0.
+  double radius() const { return cloud_ != nullptr ? cloud_->radius() : 0; }
+  const MeshBlock* blocks() const {
+    return tree_ != nullptr ? tree_->blocks() : cloud_ != nullptr ? cloud_->blocks() : &box().block;
+  }
+  const MeshUnits& units() const {
+    return tree_ != nullptr ? tree_->units() : cloud_ != nullptr ? cloud_->units() : box().units;
+  }
+  std::size_t element_count() const {
+    return tree_ != nullptr ? tree_->face_count() : cloud_ != nullptr ? cloud_->size() : 1;
+  }
+  // One more than the last element of a leaf.
+  std::int32_t end_of(std::int32_t first) const { return cloud_ != nullptr ? cloud_->end_of(first) : first + 1; }
   const Vec<3>& axis(std::size_t i) const { return axes_[i]; }
   // The origin of the mesh's frame.
   double origin(std::size_t k) const { return origin_[k] + offset_[k]; }
 
   const MeshTree& tree() const { return *tree_; }
-  // An order of shapes that are not the same: meshes come first.
+  const CloudTree& cloud() const { return *cloud_; }
+  // An order of shapes that are not the same: meshes come first, then clouds.
   bool precedes(const MeshSide& other) const {
     if (is_mesh() != other.is_mesh()) return is_mesh();
+    if (is_cloud() != other.is_cloud()) return is_cloud();
     for (std::size_t k = 0; k < 3; ++k)
       if (origin(k) != other.origin(k)) return origin(k) < other.origin(k);
     if (axes_ != other.axes_) return axes_ < other.axes_;
+    if (is_cloud()) return cloud_ != other.cloud_ && cloud_->precedes(*other.cloud_);
     return is_mesh() && tree_ != other.tree_ && tree_->precedes(*other.tree_);
   }
   // A placed vertex in world coordinates.
   Vec<3> vertex(std::size_t number) const { return placed(tree_->vertex(number)); }
-  // A placed triangle in world coordinates. Exact answers refer to these rounded corners. `corners` is its storage.
   // The row of a face in the mesh as it was given; -1 for other shapes.
   std::int32_t row_of(std::int32_t face) const { return tree_ == nullptr ? -1 : tree_->row_of(face); }
+  // A placed triangle or ball in world coordinates. Exact answers refer to these rounded numbers. `corners` is its
+  // storage.
   Element element(std::int32_t face, std::array<double, 9>& corners) const {
+    if (cloud_ != nullptr) {
+      const Vec<3> centre = placed(cloud_->point(face));
+      std::copy_n(centre.begin(), 3, corners.data());
+      corners[3] = cloud_->radius();
+      return {{ShapeKind::kBall, {corners.data(), 4}}, nullptr};
+    }
     if (tree_ == nullptr) return alone_;
     for (std::size_t c = 0; c < 3; ++c) {
       const Vec<3> corner = placed(tree_->corner(face, c));
@@ -468,6 +292,7 @@ class MeshSide {
   }
 
   const MeshTree* tree_ = nullptr;
+  const CloudTree* cloud_ = nullptr;
   const HeightField* field_ = nullptr;
   Element alone_{};
   mutable Box box_{};
@@ -486,7 +311,8 @@ inline solid::Projection extent_along(const std::array<double, 9>& corners, cons
   return {p < q ? (p < r ? p : r) : (q < r ? q : r), p > q ? (p > r ? p : r) : (q > r ? q : r)};
 }
 
-// The elements of one side: a walk comes back to the same triangles again and again, and the last ones are kept placed.
+// The elements of a side that is no cloud: a walk comes back to the same triangles again and again, and the last ones
+// are kept placed.
 class PlacedElements {
  public:
   explicit PlacedElements(const MeshSide& side) : side_(side) { faces_.fill(-1); }
@@ -540,7 +366,7 @@ class RelativePose {
       rounding_ += std::abs(a.origin(k)) + std::abs(b.origin(k));
     }
     // Hundreds of rounding errors; a few dozen occur.
-    rounding_ = 1e-13 * (rounding_ + (units_a.size + units_b.size));
+    rounding_ = 1e-13 * (rounding_ + (units_a.size + units_b.size) + (a.radius() + b.radius()));
     double largest = 0;
     // The same numbers in either order of the two: so boxes are visited in the same order.
     Vec<3> shift_of_second;
@@ -732,6 +558,9 @@ class RelativePose {
     return times;
   }
 
+  // From now on, boxes are as much larger to each side, as those around balls are than those around their centres.
+  void grow(double by) { spare_ += by * inverse_ * (1 + 0x1p-18); }
+
   // A motion of the first in the world, along the axes of both, and accounts for its rounding over its whole length.
   std::array<double, 6> along_axes(const MeshSide& a, const Vec<3>& motion) {
     std::array<double, 6> along{};
@@ -879,6 +708,20 @@ class BoxSizes {
 
   float unit_a_, unit_b_;
 };
+
+// As a visitor of leaves: calls visit(element of a, element of b) for all of two leaves, until it returns NaN, and
+// returns what it returned last.
+template <class Visit>
+auto each_of_leaves(const MeshSide& a, const MeshSide& b, const Visit& visit) {
+  return [&](std::int32_t first_a, std::int32_t first_b) {
+    const std::int32_t end_a = a.end_of(first_a), end_b = b.end_of(first_b);
+    double limit = 0;
+    for (std::int32_t at_a = first_a; at_a < end_a; ++at_a)
+      for (std::int32_t at_b = first_b; at_b < end_b; ++at_b)
+        if (limit = visit(at_a, at_b); limit != limit) return limit;
+    return limit;
+  };
+}
 
 // Calls visit(face of a, face of b) for pairs of elements whose boxes have a bound within the limit, nearest boxes
 // first: bounds(box of one tree, block of the other, whether the block is of the first) are those of the boxes in the
@@ -1062,13 +905,13 @@ void walk_overlapping(const MeshSide& a, const MeshSide& b, const RelativePose& 
   }
 }
 
-// Calls visit(face) for the faces of a mesh whose boxes reach down to a height of at most `limit` above a half space,
-// lowest boxes of a block first; of a compound with a half space, for all. `visit` returns the new limit; NaN stops the
-// walk.
+// Calls visit(face) for the elements of a tree whose boxes reach down to a height of at most `limit` above a half
+// space, lowest boxes of a block first; of a compound with a half space, for all. `visit` returns the new limit; NaN
+// stops the walk.
 template <class Visit>
 void walk_down(const MeshSide& mesh, const ShapeView<3>& unbounded, double limit, const Visit& visit) {
   if (!is_half_space(unbounded)) {
-    for (std::size_t face = 0; face < mesh.tree().face_count(); ++face)
+    for (std::size_t face = 0; face < mesh.element_count(); ++face)
       if (const double next = visit(static_cast<std::int32_t>(face)); next != next) return;
     return;
   }
@@ -1076,14 +919,15 @@ void walk_down(const MeshSide& mesh, const ShapeView<3>& unbounded, double limit
   const MeshUnits& units = mesh.units();
   const double unit = power_of_two(units.exponent);
   Vec<3> along, middle;
-  double size = units.size;
+  double size = units.size + mesh.radius();
   for (std::size_t i = 0; i < 3; ++i) {
     along[i] = below.along(mesh.axis(i).data());
     middle[i] = mesh.origin(i);
     for (std::size_t j = 0; j < 3; ++j) middle[i] += mesh.axis(j)[i] * units.middle[j];
     size += std::abs(mesh.origin(i)) + std::abs(below.at[i]);
   }
-  const double height = below.height(middle.data()) - 1e-13 * size;  // hundreds of rounding errors
+  // Hundreds of rounding errors.
+  const double height = below.height(middle.data()) - mesh.radius() - 1e-13 * size;
   struct Entry {
     std::uint32_t first;  // as in MeshBlock
     double height;        // or less
@@ -1096,8 +940,9 @@ void walk_down(const MeshSide& mesh, const ShapeView<3>& unbounded, double limit
     const Entry entry = stack[--count];
     if (!(entry.height <= limit)) continue;
     if ((entry.first & MeshBlock::kFace) != 0) {
-      limit = visit(static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace));
-      if (limit != limit) return;
+      const auto first = static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace);
+      for (std::int32_t face = first; face < mesh.end_of(first); ++face)
+        if (limit = visit(face); limit != limit) return;
       continue;
     }
     const MeshBlock& block = mesh.blocks()[entry.first];
@@ -1117,9 +962,9 @@ void walk_down(const MeshSide& mesh, const ShapeView<3>& unbounded, double limit
   }
 }
 
-// Whether one of two shapes is a mesh and the other a half space, or has one as a part.
-inline bool is_mesh_above(const MeshSide& a, const MeshSide& b) {
-  return a.is_mesh() != b.is_mesh() && is_unbounded((a.is_mesh() ? b : a).alone().shape);
+// Whether one of two shapes has a tree and the other is a half space, or has one as a part.
+inline bool is_tree_above(const MeshSide& a, const MeshSide& b) {
+  return a.has_tree() != b.has_tree() && is_unbounded((a.has_tree() ? b : a).alone().shape);
 }
 // The elements that are nearest to each other or deepest in each other; of several, the first visited.
 struct NearestElements {
@@ -1148,7 +993,7 @@ void visit_near(const MeshSide& field, const MeshSide& other, double reach, cons
 
 }  // namespace height_fields
 
-// ---- The queries: a mesh with a mesh or with another shape; a mesh is the union of its triangles ----
+// ---- The queries: a mesh or a cloud with another shape; they are the union of their triangles or balls ----
 
 namespace detail {
 
@@ -1159,17 +1004,31 @@ inline TriangleCorners corners_of(const std::array<double, 9>& numbers) {
   return {numbers.data(), numbers.data() + 3, numbers.data() + 6};
 }
 
-// Precondition: the first is a mesh.
+// Precondition: the first has a tree, and is a mesh if the other is one.
 template <class Visit>
 void visit_overlapping_faces(const MeshSide& a, const MeshSide& b, const Visit& visit) {
-  if (is_mesh_above(a, b)) {
+  if (is_tree_above(a, b)) {
     walk_down(a, b.alone().shape, 0.0, [&](std::int32_t face) {
       std::array<double, 9> corners;
       return overlaps(a.element(face, corners), b.alone()) && visit(face, std::int32_t{0}) ? kEnough : 0.0;
     });
     return;
   }
-  const RelativePose view(a, b);
+  RelativePose view(a, b);
+  if (a.is_cloud() || b.is_cloud()) {
+    view.grow(a.radius() + b.radius());
+    std::array<double, 9> numbers_a, numbers_b;
+    const auto meets = [&](std::int32_t place_a, std::int32_t place_b) {
+      const bool found = overlaps(a.element(place_a, numbers_a), b.element(place_b, numbers_b));
+      return found && visit(place_a, place_b) ? kEnough : 0.0;
+    };
+    const auto visit_leaves = each_of_leaves(a, b, meets);
+    walk_overlapping(a, b, view, [&](std::int32_t first_a, std::int32_t first_b) {
+      const double next = visit_leaves(first_a, first_b);
+      return next != next;
+    });
+    return;
+  }
   const bool are_meshes = b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
   walk_overlapping(a, b, view, [&](std::int32_t face_a, std::int32_t face_b) {
@@ -1184,23 +1043,42 @@ void visit_overlapping_faces(const MeshSide& a, const MeshSide& b, const Visit& 
 
 // Calls visit(face of a, face of b) for those that overlap, by their places in the trees, until it returns true. Of two
 // meshes, exact for the triangles as placed. A mesh and another shape are compared in one order only: where they are
-// too small to be told apart, the boxes of the trees decide, which are compared in floats. Precondition: one is a mesh.
+// too small to be told apart, the boxes of the trees decide, which are compared in floats. Precondition: one has a
+// tree.
 template <class Visit>
 void visit_overlapping_faces(const MeshSide& a, const MeshSide& b, const Visit& visit) {
-  if (a.is_mesh())
+  if (a.is_mesh() || (a.is_cloud() && !b.is_mesh()))
     detail::visit_overlapping_faces(a, b, visit);
   else
     detail::visit_overlapping_faces(b, a,
                                     [&](std::int32_t face_b, std::int32_t face_a) { return visit(face_a, face_b); });
 }
 
-// The same by rows of the faces as they were given, and of any two shapes; -1 for a shape without faces.
+namespace detail {
+
+// As visit_overlapping below. Precondition: one is a cloud.
+template <class Visit>
+void visit_overlapping_cloud(const MeshSide& a, const MeshSide& b, const Visit& visit) {
+  const bool has_faces = a.is_mesh() || b.is_mesh();
+  std::unordered_set<std::int32_t> visited;  // a face may overlap many balls
+  broadphase::visit_overlapping_faces(a, b, [&](std::int32_t face_a, std::int32_t face_b) {
+    const bool is_first = !has_faces || visited.insert(a.is_mesh() ? face_a : face_b).second;
+    return (is_first && visit(a.row_of(face_a), b.row_of(face_b))) || !has_faces;
+  });
+}
+
+}  // namespace detail
+
+// The same by rows of the faces as they were given, and of any two shapes; -1 for a shape without faces. Each pair
+// once.
 template <class Visit>
 void visit_overlapping(const MeshSide& a, const MeshSide& b, const Visit& visit) {
   if (b.is_field())
     height_fields::visit_overlapping(b, a, [&](std::int32_t face) { return visit(face, std::int32_t{-1}); });
   else if (a.is_field())
     height_fields::visit_overlapping(a, b, [&](std::int32_t face) { return visit(std::int32_t{-1}, face); });
+  else if (a.is_cloud() || b.is_cloud())
+    detail::visit_overlapping_cloud(a, b, visit);
   else if (a.is_mesh() || b.is_mesh())
     visit_overlapping_faces(
         a, b, [&](std::int32_t face_a, std::int32_t face_b) { return visit(a.row_of(face_a), b.row_of(face_b)); });
@@ -1298,19 +1176,56 @@ inline solid::Projection extent_along(const Element& element, const Vec<3>& way)
 
 namespace detail {
 
+// As nearest_in_order. Precondition: one is a cloud, and none is above the other.
+inline NearestElements nearest_of_cloud(const MeshSide& a, const MeshSide& b, double within, double enough) {
+  const RelativePose view(a, b);
+  const double radii = a.radius() + b.radius();
+  NearestElements best;
+  double limit = within;
+  std::array<double, 9> numbers_a, numbers_b;
+  // Along the direction of the nearest so far, most others are farther.
+  solid::Projection of_alone{};
+  const auto extent = [&](const MeshSide& side, const std::array<double, 9>& at) -> solid::Projection {
+    if (side.is_mesh()) return extent_along(at, best.normal);
+    if (!side.is_cloud()) return of_alone;
+    const double height = solid::dot({at[0], at[1], at[2]}, best.normal);
+    return {height - at[3], height + at[3]};
+  };
+  const auto visit = [&](std::int32_t place_a, std::int32_t place_b) {
+    const Element x = a.element(place_a, numbers_a), y = b.element(place_b, numbers_b);
+    if (best.distance < kNone && gap_of(extent(a, numbers_a), extent(b, numbers_b)) > limit - 0x1p-8 * view.rounding())
+      return limit + radii;
+    Vec<3> normal;
+    const double distance = signed_distance(x, y, &normal);
+    if (distance < best.distance && distance <= within) {
+      best = {distance, normal, place_a, place_b};
+      if (!a.has_tree() || !b.has_tree()) of_alone = extent_along(a.has_tree() ? y : x, normal);
+    }
+    if (best.distance <= enough) return kEnough;
+    limit = std::min(best.distance, within);
+    return limit + radii;
+  };
+  const auto visit_leaves = each_of_leaves(a, b, visit);
+  if (view.is_near())
+    walk_nearest<float>(a, b, view, within + radii, visit_leaves);
+  else
+    walk_nearest<double>(a, b, view, within + radii, visit_leaves);
+  return best;
+}
+
 // As nearest_elements; of several that are equally near but for rounding, the order of the two shapes decides.
 inline NearestElements nearest_in_order(const MeshSide& a, const MeshSide& b, double within, double enough) {
   NearestElements best;
-  if (!a.is_mesh() && !b.is_mesh()) {
+  if (!a.has_tree() && !b.has_tree()) {
     best.distance = signed_distance(a.alone(), b.alone(), &best.normal);
     if (!(best.distance <= within)) best = {};
     return best;
   }
   double limit = within;
-  if (is_mesh_above(a, b)) {
-    walk_down(a.is_mesh() ? a : b, (a.is_mesh() ? b : a).alone().shape, within, [&](std::int32_t face) {
+  if (is_tree_above(a, b)) {
+    walk_down(a.has_tree() ? a : b, (a.has_tree() ? b : a).alone().shape, within, [&](std::int32_t face) {
       std::array<double, 9> corners;
-      NearestElements one{0, {}, a.is_mesh() ? face : 0, a.is_mesh() ? 0 : face};
+      NearestElements one{0, {}, a.has_tree() ? face : 0, a.has_tree() ? 0 : face};
       one.distance = signed_distance(a.element(one.first, corners), b.element(one.second, corners), &one.normal);
       if (one.distance < best.distance && one.distance <= within) best = one;
       if (best.distance <= enough) return detail::kEnough;
@@ -1318,6 +1233,7 @@ inline NearestElements nearest_in_order(const MeshSide& a, const MeshSide& b, do
     });
     return best;
   }
+  if (a.is_cloud() || b.is_cloud()) return nearest_of_cloud(a, b, within, enough);
   const RelativePose view(a, b);
   const bool are_meshes = a.is_mesh() && b.is_mesh();
   PlacedElements placed_a(a), placed_b(b);
@@ -1391,8 +1307,15 @@ inline NearestElements nearest_elements(const MeshSide& a, const MeshSide& b, do
   return found;
 }
 
+// A shape with its inside. `record` is its storage. Precondition: it has one.
+inline MeshSide solid_side(const MeshSide& side, std::array<double, 13>& record) {
+  if (side.is_cloud()) return side;
+  const Element solid = side.solid(record);
+  return MeshSide(solid.shape, solid.polytope);
+}
+
 // The signed distance of two shapes that is at most `within`, and its direction. Of surfaces that meet, the depth is
-// that of the solids, if both are convex; else that of the elements which are deepest in each other.
+// that of the solids, if both have an inside; else that of the elements which are deepest in each other.
 struct Separation {
   double distance;
   Vec<3> normal;
@@ -1407,6 +1330,10 @@ inline Separation separation(const MeshSide& a, const MeshSide& b, double within
   }
   std::array<double, 13> record_a, record_b;
   Separation found;
+  if (a.is_cloud() || b.is_cloud()) {
+    const NearestElements deepest = nearest_elements(solid_side(a, record_a), solid_side(b, record_b));
+    return {std::min(0.0, deepest.distance), deepest.normal};
+  }
   found.distance = std::min(0.0, signed_distance(a.solid(record_a), b.solid(record_b), &found.normal));
   return found;
 }
@@ -1414,8 +1341,10 @@ inline Separation separation(const MeshSide& a, const MeshSide& b, double within
 // The contact of two convex solids, or of the two nearest elements. Precondition: they overlap.
 inline Contact<3> contact(const MeshSide& a, const MeshSide& b) {
   if (a.is_field() || b.is_field()) return height_fields::contact(a, b);
-  if (a.has_solid() && b.has_solid()) {
+  const bool has_cloud = a.is_cloud() || b.is_cloud();
+  if ((a.is_mesh() || b.is_mesh() || !has_cloud) && a.has_solid() && b.has_solid()) {
     std::array<double, 13> record_a, record_b;
+    if (has_cloud) return contact(solid_side(a, record_a), solid_side(b, record_b));
     return contact(a.solid(record_a), b.solid(record_b));
   }
   const NearestElements nearest = nearest_elements(a, b);
@@ -1432,20 +1361,21 @@ double first_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Re
                   Vec<3>* normal, const TimeOf& time_of) {
   const std::array<double, 6> own_motion = view.along_axes(a, motion);
   double first = kNone;
+  const auto look = [&](std::int32_t face_a, std::int32_t face_b) {
+    Vec<3> way;
+    const double time = time_of(face_a, face_b, &way);
+    if (time < first) {
+      first = time;
+      *normal = way;
+    }
+    return first < scale ? first / scale : 1.0;
+  };
   walk_meshes(
       a, b, 1.0,
       [&](const MeshBox& box, const MeshBlock& block, bool of_first) {
         return view.meets(box, block, of_first, own_motion);
       },
-      [&](std::int32_t face_a, std::int32_t face_b) {
-        Vec<3> way;
-        const double time = time_of(face_a, face_b, &way);
-        if (time < first) {
-          first = time;
-          *normal = way;
-        }
-        return first < scale ? first / scale : 1.0;
-      });
+      each_of_leaves(a, b, look));
   return first;
 }
 
@@ -1454,15 +1384,19 @@ double first_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Re
 // As for other shapes: the first time in [0, 1] at which the first, moved, touches the second.
 inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSide& b, Vec<3>* normal) {
   if (a.is_field() || b.is_field()) return height_fields::impact_time(a, motion, b, normal);
-  if (!a.is_mesh() && !b.is_mesh()) return impact_time(a.alone(), motion, b.alone(), normal);
-  if (is_mesh_above(a, b)) {
+  if (!a.has_tree() && !b.has_tree()) return impact_time(a.alone(), motion, b.alone(), normal);
+  if ((a.is_cloud() || b.is_cloud()) && overlaps(a, b)) {
+    *normal = separation(a, b, detail::kNone).normal;
+    return 0;
+  }
+  if (is_tree_above(a, b)) {
     std::array<double, 9> corners;
-    if (is_half_space((a.is_mesh() ? b : a).alone().shape)) {  // the lowest triangle is the first
+    if (is_half_space((a.has_tree() ? b : a).alone().shape)) {  // the lowest element is the first
       const NearestElements lowest = nearest_elements(a, b);
       return impact_time(a.element(lowest.first, corners), motion, b.element(lowest.second, corners), normal);
     }
     double first = detail::kNone;
-    walk_down(a.is_mesh() ? a : b, (a.is_mesh() ? b : a).alone().shape, detail::kNone, [&](std::int32_t face) {
+    walk_down(a.has_tree() ? a : b, (a.has_tree() ? b : a).alone().shape, detail::kNone, [&](std::int32_t face) {
       Vec<3> way;
       const double time = impact_time(a.element(face, corners), motion, b.element(face, corners), &way);
       if (time < first) {
@@ -1474,23 +1408,24 @@ inline double impact_time(const MeshSide& a, const Vec<3>& motion, const MeshSid
     return first;
   }
   RelativePose view(a, b);
+  if (a.is_cloud() || b.is_cloud()) view.grow(a.radius() + b.radius());
   return detail::first_time(a, motion, b, view, 1, normal, [&](std::int32_t face_a, std::int32_t face_b, Vec<3>* way) {
     std::array<double, 9> corners_a, corners_b;
     return impact_time(a.element(face_a, corners_a), motion, b.element(face_b, corners_b), way);
   });
 }
 
-// ---- Rays: one line through the tree of a mesh, in the mesh's own frame ----
+// ---- Rays: one line through the tree of a mesh or a cloud, in its own frame ----
 
-// A ray with a direction in the frame of a mesh, and the walk to the triangles whose boxes it meets.
+// A ray with a direction in the frame of a tree, and the walk to the elements whose boxes it meets.
 class MeshRay {
  public:
-  // Precondition: the shape is a mesh, and the direction is not zero.
+  // Precondition: the shape has a tree, and the direction is not zero.
   MeshRay(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction)
       : mesh_(mesh), lines_(lines_of(mesh, origin, direction)) {
     const MeshUnits& units = mesh.units();
     const double inverse = power_of_two(-units.exponent);
-    double size = units.size, slope = 0, along = 0, square = 0;
+    double size = units.size + mesh.radius(), slope = 0, along = 0, square = 0;
     Vec<3> at, way;
     for (std::size_t k = 0; k < 3; ++k) {
       size += std::abs(origin[k]) + std::abs(mesh.origin(k));
@@ -1515,7 +1450,9 @@ class MeshRay {
       inverse_[k] = static_cast<float>(1 / (std::abs(way[k]) > kSlow ? way[k] : kSlow));
       most = std::max(most, std::abs(there));
     }
-    spare_ = static_cast<float>(std::min(4 * rounding_ * inverse + 0x1p-20 * most, kFarthest));
+    const double grown = mesh.radius() * inverse;
+    spare_ = static_cast<float>(std::min(4 * rounding_ * inverse + 0x1p-20 * (most + grown), kFarthest));
+    grown_ = spare_ + static_cast<float>(std::min(grown, kFarthest));
   }
 
   // A ray in the frame of a shape, and points as seen along it.
@@ -1601,7 +1538,10 @@ class MeshRay {
       const Entry entry = stack[--count];
       if (entry.time > end) continue;
       if ((entry.first & MeshBlock::kFace) != 0) {
-        end = time_of(visit(static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace)), 1);
+        const auto first = static_cast<std::int32_t>(entry.first & ~MeshBlock::kFace);
+        double next = limit;
+        for (std::int32_t face = first; face < mesh_.end_of(first); ++face) next = visit(face);
+        end = time_of(next, 1);
         continue;
       }
       const MeshBlock& block = blocks[entry.first];
@@ -1612,7 +1552,7 @@ class MeshRay {
         const float width = std::abs(inverse_[k]);
         for (std::size_t lane = 0; lane < kBoxes; ++lane) {
           const float middle = (block.centre[k][lane] - near_[k]) * inverse_[k],
-                      reach = (block.half[k][lane] + spare_) * width, enters = middle - reach, leaves = middle + reach;
+                      reach = (block.half[k][lane] + grown_) * width, enters = middle - reach, leaves = middle + reach;
           low[lane] = low[lane] > enters ? low[lane] : enters;
           high[lane] = high[lane] < leaves ? high[lane] : leaves;
         }
@@ -1643,13 +1583,13 @@ class MeshRay {
   Lines lines_;
   std::array<float, 3> near_, inverse_;
   double begin_, speed_, rounding_;
-  float spare_;
+  float spare_, grown_;  // for rounding; and with the radius of a cloud
 };
 
-// As for other shapes: where a ray first hits the mesh.
+// As for other shapes: where a ray first hits a shape.
 inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& direction, Vec<3>* normal) {
   if (mesh.is_field()) return height_fields::ray_hit(mesh, origin, direction, normal);
-  if (!mesh.is_mesh()) return ray_hit(mesh.alone(), origin, direction, normal);
+  if (!mesh.has_tree()) return ray_hit(mesh.alone(), origin, direction, normal);
   double first = detail::kNone;
   std::array<double, 9> corners;
   const auto look = [&](std::int32_t face) {
@@ -1667,7 +1607,8 @@ inline double ray_hit(const MeshSide& mesh, const Vec<3>& origin, const Vec<3>& 
     return first;
   }
   const MeshRay ray(mesh, origin, direction);
-  ray.walk(detail::kNone, [&](std::int32_t face) { return ray.may_meet(ray.seen(face)) ? look(face) : first; });
+  ray.walk(detail::kNone,
+           [&](std::int32_t face) { return mesh.is_cloud() || ray.may_meet(ray.seen(face)) ? look(face) : first; });
   return first;
 }
 

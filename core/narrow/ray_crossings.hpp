@@ -276,6 +276,13 @@ inline void ray_crossings(const MeshSide& shape, const CrossingRay<3>& ray, doub
   if (direction == Vec<3>{}) return;
   if (shape.is_field()) {
     detail::add_crossings_of_field(shape, origin, given, limit, found);
+  } else if (shape.is_cloud()) {
+    const double last = limit / std::sqrt(solid::squared(given));
+    std::array<double, 9> ball;
+    MeshRay(shape, origin, given).walk(last, [&](std::int32_t point) {
+      detail::add_crossings_of_simple<3>(shape.element(point, ball).shape, origin, direction, limit, found);
+      return last;
+    });
   } else if (shape.is_mesh()) {
     detail::add_crossings_of_mesh(shape, origin, given, limit, found);
   } else if (const Element& alone = shape.alone(); alone.polytope == nullptr) {

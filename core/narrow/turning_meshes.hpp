@@ -1,4 +1,4 @@
-// When a mesh or a height field first touches another shape, both of which move and turn (turning.hpp).
+// When a mesh, a point cloud or a height field first touches another shape, both of which move and turn (turning.hpp).
 #pragma once
 
 #include <algorithm>
@@ -32,16 +32,16 @@ class TurningSide {
   // height.
   ShapeView<3> local(std::int32_t face, const double* corners, std::array<double, 15>& numbers) const {
     if (local_.is_field()) return local_of_field(corners, numbers);
-    if (!local_.is_mesh()) return shape_.local;
-    std::array<double, 9> placed;
-    local_.element(face, placed);
+    if (!local_.has_tree()) return shape_.local;
+    std::array<double, 9> placed{};
+    const ShapeView<3> element = local_.element(face, placed).shape;
     std::copy(placed.begin(), placed.end(), numbers.begin());
-    return {ShapeKind::kTriangle, {numbers.data(), 9}};
+    return {element.kind, {numbers.data(), element.record.size()}};
   }
   double faces() const {
     if (local_.is_field())
       return 2 * static_cast<double>(local_.field().cell_rows()) * static_cast<double>(local_.field().cell_columns());
-    return local_.is_mesh() ? static_cast<double>(local_.tree().face_count()) : 1.0;
+    return static_cast<double>(local_.element_count());
   }
   // No point is faster; of a half space, none at a distance.
   double fastest(double distance) const {
@@ -84,8 +84,7 @@ inline double impact_time(const TurningPair<3>& pair, const Geometry& geometry, 
                           double target, Vec<3>* normal) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const bool has_field = geometry.field != nullptr || other_geometry.field != nullptr;
-  if (geometry.tree == nullptr && other_geometry.tree == nullptr && !has_field)
-    return impact_time(pair, target, normal);
+  if (geometry.is_element() && other_geometry.is_element()) return impact_time(pair, target, normal);
   NearMotion<3> near;
   if (!find_near_motion(pair, target, near)) return kNone;
   TurningSide first(near.pair.first, geometry, near.pair.place, near.pair.motion),
@@ -96,14 +95,16 @@ inline double impact_time(const TurningPair<3>& pair, const Geometry& geometry, 
   constexpr double kLongest = 0x1p-3, kShortest = 0x1p-8;
   const double stretch =
       near.scale * std::clamp(1 / std::sqrt(std::max(first.faces(), second.faces())), kShortest, kLongest);
-  double time = 0;
+  double time = 0, radii = 0;  // of clouds, whose boxes are around points
+  for (const Geometry* of : {&geometry, &other_geometry})
+    if (of->cloud != nullptr) radii += of->cloud->radius();
   for (;;) {
     const MeshSide a = first.at(time), b = second.at(time);
     const bool is_above =
-        is_mesh_above(a, b) || (has_field && (is_unbounded(pair.first.local) || is_unbounded(pair.second.local)));
+        is_tree_above(a, b) || (has_field && (is_unbounded(pair.first.local) || is_unbounded(pair.second.local)));
     std::optional<RelativePose> view;
     if (!is_above) view.emplace(a, b);
-    double apart = is_above ? -kNone : view->apart(a.blocks()->box(0), *b.blocks(), false)[0];
+    double apart = is_above ? -kNone : view->apart(a.blocks()->box(0), *b.blocks(), false)[0] - radii;
     if (apart < target + stretch) {
       const NearestElements nearest = nearest_elements(a, b, target + touching + fastest * (1 - time));
       if (nearest.distance <= target + touching) {
@@ -140,6 +141,9 @@ inline double impact_time(const TurningPair<3>& pair, const Geometry& geometry, 
       follow(first.local(face, nullptr, numbers), second.local(other_face, nullptr, other_numbers));
       return found < kNone ? target + touching + fastest * (found - time) : reach;
     };
+    const auto follow_cores = [&](std::int32_t face, std::int32_t other_face) {
+      return follow_faces(face, other_face) + radii;
+    };
     if (has_field) {
       const bool is_second = b.is_field();
       height_fields::visit_near(is_second ? b : a, is_second ? a : b, reach,
@@ -148,13 +152,13 @@ inline double impact_time(const TurningPair<3>& pair, const Geometry& geometry, 
                                          second.local(face, is_second ? of_field : of_other, other_numbers));
                                 });
     } else if (is_above) {
-      walk_down(a.is_mesh() ? a : b, (a.is_mesh() ? b : a).alone().shape, reach,
+      walk_down(a.has_tree() ? a : b, (a.has_tree() ? b : a).alone().shape, reach,
                 [&](std::int32_t face) { return follow_faces(face, face); });
     } else {
       walk_meshes(
-          a, b, reach,
+          a, b, reach + radii,
           [&](const MeshBox& box, const MeshBlock& block, bool of_first) { return view->apart(box, block, of_first); },
-          follow_faces);
+          each_of_leaves(a, b, follow_cores));
     }
     if (found < kNone) return near.begin + near.length * found;
     if (until >= 1) return kNone;

@@ -32,8 +32,7 @@ struct Piece {
   MeshSide side() const { return side_of(element.shape, geometry); }
 
   bool has_geometry() const { return geometry.is_known(); }
-  // Whether it is no mesh and no height field.
-  bool is_element() const { return geometry.tree == nullptr && geometry.field == nullptr; }
+  bool is_element() const { return geometry.is_element(); }
   // Of its box along an axis; where that has only one end, this end, and without any, 0.
   double middle(std::size_t k) const {
     const bool has_lower = std::isfinite(box[k]), has_upper = std::isfinite(box[3 + k]);

@@ -40,6 +40,7 @@ enum class ShapeKind : std::uint8_t {
   kSector,       // in the plane only: centre[D], both ends of its arc [D], counter-clockwise, half a turn at most
   kHalfSpace,    // a point of its boundary [D], normal[D]: a unit vector outwards
   kHeightField,  // in space only: as kHull
+  kPointCloud,   // the same
 };
 
 // What a shape is around, as far as its radius, the length in its record if there is one: what its pairs are tested by.
@@ -104,6 +105,7 @@ inline constexpr std::array kShapeTraits{
     ShapeTraits{.kind = ShapeKind::kSector, .core = CoreForm::kCurved, .in_space = false, .points = 3},
     ShapeTraits{.kind = ShapeKind::kHalfSpace, .core = CoreForm::kHalfSpace, .has_normal = true},
     ShapeTraits{.kind = ShapeKind::kHeightField, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
+    ShapeTraits{.kind = ShapeKind::kPointCloud, .in_plane = false, .has_axes = true, .is_kept_elsewhere = true},
 };
 inline constexpr std::size_t kShapeKinds = kShapeTraits.size();
 
@@ -395,6 +397,7 @@ ShapeKind place_shape(ShapeKind kind, std::span<const double> local, const Pose<
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
     case ShapeKind::kHeightField:
+    case ShapeKind::kPointCloud:
     case ShapeKind::kCustom:
       to[0] = from[0];
       pose.place(from + 1, to + 1);
@@ -430,6 +433,7 @@ void shift_shape(ShapeKind kind, std::span<double> placed, const double* offset)
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
     case ShapeKind::kHeightField:
+    case ShapeKind::kPointCloud:
     case ShapeKind::kCustom: shift(1); return;
     case ShapeKind::kCompound:
       for (std::size_t at = 0; at < placed.size();) {
@@ -577,6 +581,7 @@ void add_bounds(const ShapeView<D>& shape, ShapeBounds<D, HasSpare>& bounds, con
     case ShapeKind::kHull:
     case ShapeKind::kMesh:
     case ShapeKind::kHeightField:
+    case ShapeKind::kPointCloud:
     case ShapeKind::kCustom: {
       const double *origin = p + 1, *axes = origin + D, *low = axes + D * D, *high = low + D;
       if constexpr (D == 3) {

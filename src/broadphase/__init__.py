@@ -21,7 +21,7 @@ Bodies that move, and events when they touch
     World, Actor, Budget
 Shapes
     Circle, Rectangle, ConvexPolygon, Sector in the plane;
-    Sphere, Box, Cylinder, Cone, Ellipsoid, ConvexHull, Mesh, HeightField in space;
+    Sphere, Box, Cylinder, Cone, Ellipsoid, ConvexHull, Mesh, HeightField, PointCloud in space;
     AABB, Point, Segment, Capsule, Triangle, HalfSpace, Compound in both; CustomShape for types of your own
 Placed shapes, pair by pair
     Shapes, overlaps, overlapping_faces, contacts, distance, raycast, time_of_impact
@@ -118,6 +118,7 @@ if TYPE_CHECKING:  # what _HOMES says, for type checkers and editors
         HeightField as HeightField,
         Mesh as Mesh,
         Point as Point,
+        PointCloud as PointCloud,
         Rectangle as Rectangle,
         Sector as Sector,
         Segment as Segment,
@@ -144,7 +145,7 @@ _HOMES = {
     "searches": "count_pairs iter_pairs pairs",
     "shapes": (
         "AABB Box Capsule Circle Compound Cone ConvexHull ConvexPolygon CustomShape Cylinder Ellipsoid HalfSpace "
-        "HeightField Mesh Point Rectangle Sector Segment Shapes Sphere Triangle"
+        "HeightField Mesh Point PointCloud Rectangle Sector Segment Shapes Sphere Triangle"
     ),
     "suppression": "iou nms soft_nms",
     "world": "Actor Budget World",

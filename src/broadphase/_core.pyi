@@ -750,6 +750,12 @@ class HeightField:
     @property
     def memory_bytes(self) -> int: ...
 
+class CloudTree:
+    def __init__(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radius: float) -> None: ...
+
+    @property
+    def memory_bytes(self) -> int: ...
+
 class KeptGeometries:
     """What the core keeps of hulls and meshes by number, looked up once."""
 

@@ -55,7 +55,7 @@ def parts_of(shape: Shape, position: ArrayLike, rotation: Any = None) -> list[Pa
     Returns
     -------
     list of Part
-        One part, or those of a compound.
+        One part, or those of a compound or a cloud.
 
     Examples
     --------
@@ -163,6 +163,8 @@ def _placed_parts(shape: Any, frames: list[tuple[Any, Floats]]) -> list[Part]:
     points = np.zeros((1, own.shape[1])) if stays else own
     for rotation, shift in frames:
         points = _turned(points, rotation) + shift
+    if name == "PointCloud":
+        return [Part(points[k : k + 1], shape.radius) for k in range(len(points))]
     return [Part(points + own if stays else points, getattr(shape, "radius", 0.0))]
 
 
@@ -184,6 +186,7 @@ OWN_POINTS: dict[str, Callable[[Any, int], Floats]] = {
     "Triangle": lambda shape, d: np.asarray(shape.corners),
     "ConvexPolygon": lambda shape, d: np.asarray(shape.corners),
     "ConvexHull": lambda shape, d: np.asarray(shape.points),
+    "PointCloud": lambda shape, d: np.asarray(shape.points),
 }
 
 

@@ -58,6 +58,7 @@ REACHES = {
     "ConvexHull": lambda s, w: corner_reach(s.points)(w),
     "Mesh": lambda s, w: corner_reach(s.vertices)(w),
     "HeightField": lambda s, w: corner_reach(corners_of_ground(s))(w),
+    "PointCloud": lambda s, w: corner_reach(s.points, s.radius)(w),
 }
 
 

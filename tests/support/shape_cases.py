@@ -118,6 +118,7 @@ ARGUMENTS = {
     "ConvexHull": lambda n: {"points": n.places(8), **n.placed()},
     "Mesh": lambda n: {"vertices": n.places(5), "faces": [[0, 1, 2], [2, 3, 4]], **n.placed()},
     "HeightField": lambda n: {"heights": n.places(4), "cell": 0.5, **n.placed()},
+    "PointCloud": lambda n: {"points": n.places(6), "radius": n.sizes(1)[0], **n.placed()},
 }  # fmt: skip
 
 # The kinds of records of hulls of a few points with a radius, which are no compounds and not kept elsewhere.

@@ -369,6 +369,9 @@ def shape_calls():
     yield "HeightField", lambda **given: bp.Shapes(bp.HeightField(**given), [[0, 0, 0]]), {
         "heights": rng.normal(size=(40, 50)),
     }  # fmt: skip
+    yield "PointCloud", lambda **given: bp.Shapes(bp.PointCloud(**given, radius=0.1), [[0, 0, 0]]), {
+        "points": rng.normal(size=(200, 3)),
+    }  # fmt: skip
     yield "ConvexHull", lambda **given: bp.Shapes(bp.ConvexHull(**given), [[0, 0, 0]]), {
         "points": rng.normal(size=(200, 3)),
     }  # fmt: skip
@@ -703,7 +706,8 @@ FEW_NUMBERS = {
     ("HeightField", "cell"), ("HeightField", "offset"), ("HeightField", "rotation"),
     ("LinearTree", "bounds"), ("LinearTree.options", "bounds"), ("LinearTree.options", "tune_shares"),
     ("Link", "axis"), ("Link", "limits"), ("Link", "position"), ("Link", "rotation"), ("Mesh", "offset"),
-    ("Mesh", "rotation"), ("Octree.options", "bounds"), ("SweepAndPrune.options", "axis"), ("World.add", "position"),
+    ("Mesh", "rotation"), ("PointCloud", "offset"), ("PointCloud", "rotation"),
+    ("Octree.options", "bounds"), ("SweepAndPrune.options", "axis"), ("World.add", "position"),
     ("World.add", "velocity"), ("World.visible", "lod"), ("cameras.look_at", "eye"),
     ("cameras.look_at", "target"), ("cameras.look_at", "up"), ("morton.number_of", "cell"),
     ("cameras.selection_matrix", "matrix"),

@@ -205,10 +205,21 @@ class PieceCollection:
         for number in np.unique(numbers[:, 0]).astype(int).tolist():
             which = numbers[:, 0] == number
             geometry = self._geometries[number]
+            if isinstance(geometry, bp.PointCloud):
+                self._take_cloud(geometry, rows[which], numbers[which])
+                continue
             has_faces = isinstance(geometry, bp.Mesh | bp.HeightField)  # of a field, those of its surface
             faces = geometry.faces if has_faces else hull_faces(geometry.vertices)
             turns = np.swapaxes(numbers[which, 4:13].reshape(-1, 3, 3), 1, 2)
             self._add_own(rows[which], Form("", geometry.vertices, faces), numbers[which, 1:4], turns)
+
+    def _take_cloud(self, cloud: bp.PointCloud, rows: NDArray[np.int32], numbers: Floats) -> None:
+        count = len(cloud.points)
+        is_round = cloud.radius > 0 and count <= _MOST_BALLS
+        matrices = np.broadcast_to(cloud.radius * np.eye(3) if is_round else np.zeros((3, 3)), (count, 3, 3))
+        for row, record in zip(rows.tolist(), numbers, strict=True):
+            places = cloud.points @ record[4:13].reshape(3, 3) + record[1:4]
+            self._add("ball" if is_round else "dot", np.full(count, row, np.int32), places, matrices)
 
     def _add(self, name: str, rows: Any, anchors: Floats, matrices: Floats, aligned: bool = False) -> None:
         if name not in self._numbers:
@@ -232,6 +243,7 @@ class PieceCollection:
 
 
 _NO_FACES = np.empty((0, 3), np.int32)
+_MOST_BALLS = 1000  # of a cloud, drawn as such: each has some hundred faces; the points of larger ones are dots
 
 
 def unit_form(name: str, dim: int) -> Form:

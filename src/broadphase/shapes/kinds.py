@@ -39,6 +39,7 @@ class ShapeKind(IntEnum):
     SECTOR = 15
     HALF_SPACE = 16
     HEIGHT_FIELD = 17
+    POINT_CLOUD = 18
 
 
 class RecordRow(NamedTuple):
@@ -100,6 +101,7 @@ RECORDS = MappingProxyType(
         ShapeKind.SECTOR: RecordRow((2,), points=3, is_curved=True),
         ShapeKind.HALF_SPACE: RecordRow(has_normal=True),
         ShapeKind.HEIGHT_FIELD: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
+        ShapeKind.POINT_CLOUD: RecordRow((3,), has_axes=True, is_kept_elsewhere=True),
     }
 )
 """One row for each kind."""

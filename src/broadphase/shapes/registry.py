@@ -10,6 +10,7 @@ import numpy as np
 
 from broadphase.shapes.compound import Compound
 from broadphase.shapes.height_field import HeightField
+from broadphase.shapes.point_cloud import PointCloud
 from broadphase.shapes.simple import (
     AABB,
     Box,
@@ -308,6 +309,7 @@ TYPES = (
     ShapeType(ConvexHull, (3,)),
     ShapeType(Mesh, (3,)),
     ShapeType(HeightField, (3,), keys={"heights": "grid", "cell": "length"}),
+    ShapeType(PointCloud, (3,), keys={"points": "corners", "radius": "number"}),
 )  # fmt: skip
 """One row for each class but `CustomShape`."""
 

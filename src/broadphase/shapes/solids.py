@@ -41,7 +41,7 @@ class Geometry(Shape):
     _in_own_frame: Floats  # its record without offset and rotation
     _core_vertices: _native.Vertices | None
     # What has been needed so far, shared by all placed copies.
-    _prepared: list[_native.MeshTree | _native.MeshSolid | _native.Polytope | _native.HeightField]
+    _prepared: list[_native.MeshTree | _native.MeshSolid | _native.Polytope | _native.HeightField | _native.CloudTree]
     # What else it is made of, which placed copies share, too.
     _also: ClassVar[tuple[str, ...]] = ()
 
@@ -87,7 +87,7 @@ class Geometry(Shape):
             self._prepared.append(self._prepare())
         return self._prepared[0]
 
-    def _prepare(self) -> _native.MeshTree | _native.Polytope | _native.HeightField:
+    def _prepare(self) -> _native.MeshTree | _native.Polytope | _native.HeightField | _native.CloudTree:
         raise NotImplementedError
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from broadphase.change import Change
 from broadphase.errors import quoted
 from broadphase.index.options import IndexOptions
-from broadphase.shapes import ConvexHull, HeightField, Mesh
+from broadphase.shapes import ConvexHull, HeightField, Mesh, PointCloud
 from broadphase.shapes.kinds import RECORDS, ShapeKind, layout_of
 from broadphase.shapes.parameters import LARGEST
 from broadphase.shapes.records import Geometries, Records, geometry_places
@@ -309,7 +309,7 @@ def _described_columns(columns: Columns, alive: NDArray[np.bool_]) -> Arrays:
 
 
 def _packed(geometries: Iterable[Geometry]) -> Arrays:
-    """Give the vertices of hulls, the vertices and faces of meshes, and the numbers of height fields, by number."""
+    """Give what geometries are made of, by number."""
     arrays: Arrays = {}
     for number, geometry in enumerate(geometries):
         if isinstance(geometry, Mesh):
@@ -317,6 +317,9 @@ def _packed(geometries: Iterable[Geometry]) -> Arrays:
         elif isinstance(geometry, HeightField):
             arrays[f"field_heights_{number}"] = geometry.heights
             arrays[f"field_grid_{number}"] = np.array([*geometry.cell, geometry.bottom])
+        elif isinstance(geometry, PointCloud):
+            arrays[f"cloud_points_{number}"] = geometry.points
+            arrays[f"cloud_radius_{number}"] = np.array([geometry.radius])
         else:
             arrays[f"hull_points_{number}"] = geometry.vertices
     return arrays
@@ -330,12 +333,17 @@ def _unpacked(stored: _Stored) -> list[Geometry]:
         points = stored.maybe(f"hull_points_{number}", np.float64, (None, 3))
         vertices = stored.maybe(f"mesh_vertices_{number}", np.float64, (None, 3))
         heights = stored.maybe(f"field_heights_{number}", np.float64, (None, None))
-        if points is None and vertices is None and heights is None:
+        cloud = stored.maybe(f"cloud_points_{number}", np.float64, (None, 3))
+        if points is None and vertices is None and heights is None and cloud is None:
             return geometries
         name = f"hull_points_{number}"
         try:
             if points is not None:
                 geometries.append(ConvexHull(points))
+            elif cloud is not None:
+                name = f"cloud_points_{number} and cloud_radius_{number}"
+                radius = stored.take(f"cloud_radius_{number}", np.float64, (1,))
+                geometries.append(PointCloud(cloud, float(radius[0])))
             elif heights is not None:
                 name = f"field_heights_{number} and field_grid_{number}"
                 dx, dy, bottom = stored.take(f"field_grid_{number}", np.float64, (3,)).tolist()
