@@ -1,5 +1,6 @@
 // Point clouds as obstacles: balls in a tree of eight boxes a node and eight points a leaf, which a shape is compared
-// with by the distance of each point from the box or segment that surrounds it.
+// with by the distance of each point from the box or segment that surrounds it. Of many points, a field of distances
+// tells first which shapes are free.
 //
 // The idea of pruning by what a robot's own shapes can reach, rather than by boxes of balls, is that of C. W. Ramsey,
 // Z. Kingston, W. Thomason, L. E. Kavraki, "Collision-Affording Point Trees: SIMD-Amenable Nearest Neighbors for Fast
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "robots/distance_field.hpp"
 #include "robots/surrounding.hpp"
 #include "shapes/shape.hpp"
 
@@ -40,36 +42,51 @@ class PointCloud {
       Point point{};
       for (std::size_t k = 0; k < 3; ++k) {
         point.at[k] = static_cast<float>(ball.centre[k] - middle[k]);
-        farthest_ = std::max(farthest_, std::abs(point.at[k]));
+        const double slack = 1e-9 * (std::abs(ball.centre[k]) + ball.radius);
+        lower_[k] = std::min(lower_[k], ball.centre[k] - ball.radius - slack);
+        upper_[k] = std::max(upper_[k], ball.centre[k] + ball.radius + slack);
       }
-      point.radius = static_cast<float>(ball.radius);
-      farthest_ = std::max(farthest_, point.radius);
+      point.radius = static_cast<float>(ball.radius * kMore);
+      radius_ = std::max(radius_, point.radius);
       point.number = ball.number;
       points.push_back(point);
     }
-    if (!points.empty()) build(points);
+    if (points.empty()) return;
+    if (points.size() >= kMany) {
+      std::vector<DistanceField::Place> places;
+      places.reserve(points.size());
+      for (const Point& point : points) places.push_back(point.at);
+      field_ = DistanceField(places);
+    }
+    build(points);
   }
   static constexpr double kFarthest = 1e15;  // so that no square overflows
 
   bool empty() const { return leaves_.empty(); }
-  std::size_t memory_bytes() const { return nodes_.capacity() * sizeof(Node) + leaves_.capacity() * sizeof(Leaf); }
+  std::size_t memory_bytes() const {
+    return nodes_.capacity() * sizeof(Node) + leaves_.capacity() * sizeof(Leaf) + field_.memory_bytes();
+  }
 
   // Calls visit(number) for balls that may be at most `reach` from a shape, until it returns true, and returns whether
   // one did. `core()` is what surrounds the shape, which is only needed where its box is near any.
   template <class Core, class Visit>
   bool any_near(const std::array<double, 6>& box, double reach, const Core& core, const Visit& visit) const {
     if (leaves_.empty()) return false;
-    BoxQuery rough(box, middle_, farthest_);
+    for (std::size_t k = 0; k < 3; ++k)
+      if (box[k] > upper_[k] + reach || box[3 + k] < lower_[k] - reach) return false;
+    if (is_beyond(core(), reach)) return false;
+    BoxQuery rough(box, middle_);
     if (!rough.is_in_range || !(reach <= kFarthest)) return any_of_all(visit);
-    for (float& half : rough.half) half += static_cast<float>(reach);
+    const auto more = static_cast<float>(reach * kMore);
+    for (float& half : rough.half) half += more;
     Query query;
     float within = 0;
     bool has_query = false;
     const auto prepare = [&] {
       if (has_query) return;
       has_query = true;
-      query = Query(core(), middle_, farthest_);
-      within = query.radius + static_cast<float>(reach);
+      query = Query(core(), middle_);
+      within = query.radius + more;
     };
     std::array<std::uint32_t, kStack> stack;
     std::size_t size = 0;
@@ -103,7 +120,8 @@ class PointCloud {
   template <class Visit>
   void visit_near(const Surrounding& core, double limit, const Visit& visit) const {
     if (leaves_.empty()) return;
-    const Query query(core, middle_, farthest_);
+    if (is_beyond(core, limit)) return;
+    const Query query(core, middle_);
     if (!query.is_in_range) {
       any_of_all([&](std::uint32_t number) { return (limit = visit(number)) < 0; });
       return;
@@ -140,10 +158,42 @@ class PointCloud {
 
  private:
   static constexpr std::size_t kLanes = 8;
+  static constexpr std::size_t kMany = 1024;  // the cells of fewer points are so large that they tell nothing
   static constexpr std::uint32_t kLeaf = 1U << 31;
   using Lanes = std::array<float, kLanes>;
   // Each level divides less than 2^31 points by eight, or nearly so. A step leaves seven lanes behind.
   static constexpr std::size_t kMostLevels = 16, kStack = (kLanes - 1) * kMostLevels + kLanes;
+
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+  static constexpr double kMore = 1 + 0x1p-17;  // of floats far from the middle: errors are in proportion
+
+  // Whether all that surrounds a shape is farther from all balls than `reach`, as far as the field tells: of a box, a
+  // rod along its longest axis that holds it.
+  bool is_beyond(const Surrounding& core, double reach) const {
+    if (field_.empty()) return false;
+    const std::size_t along = core.half[2] > std::max(core.half[0], core.half[1]) ? 2
+                              : core.half[1] > core.half[0]                       ? 1
+                                                                                  : 0;
+    double across = 0, most = core.half[along];
+    if (core.has_frame) {
+      for (std::size_t k = 0; k < 3; ++k) across += k == along ? 0 : core.half[k] * core.half[k];
+      across = std::sqrt(across);
+    }
+    DistanceField::Place centre, axis;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double at = core.centre[k] - middle_[k];
+      most = std::max(most, std::abs(at));
+      centre[k] = static_cast<float>(at);
+      axis[k] = static_cast<float>(core.axes[along][k]);
+    }
+    const double distance = core.radius + reach + across;
+    if (!(most + distance <= kFarthest)) return false;
+    return field_.is_beyond(centre, axis, static_cast<float>(core.half[along]), slackened(distance, most) + radius_);
+  }
+  // A distance with what rounding may do: some tens of roundings, and more than what underflows in squares.
+  static float slackened(double distance, double most) {
+    return static_cast<float>((1e-18 + distance + 0x1p-17 * most) * kMore);
+  }
 
   template <class Visit>
   bool any_of_all(const Visit& visit) const {
@@ -187,13 +237,13 @@ class PointCloud {
     std::array<float, 3> centre{}, half{};
     bool is_in_range = false;
 
-    BoxQuery(const std::array<double, 6>& box, const Vec<3>& middle, float farthest) {
+    BoxQuery(const std::array<double, 6>& box, const Vec<3>& middle) {
       double most = 0;
       for (std::size_t k = 0; k < 3; ++k)
         most = std::max({most, std::abs(box[k] - middle[k]), std::abs(box[3 + k] - middle[k])});
       is_in_range = most <= kFarthest;
       if (!is_in_range) return;
-      const double slack = 1e-18 + 0x1p-18 * (most + static_cast<double>(farthest));
+      const double slack = 1e-18 + 0x1p-17 * most;
       for (std::size_t k = 0; k < 3; ++k) {
         centre[k] = static_cast<float>(box[k] / 2 + box[3 + k] / 2 - middle[k]);
         half[k] = static_cast<float>(box[3 + k] / 2 - box[k] / 2 + slack);
@@ -219,7 +269,7 @@ class PointCloud {
     bool is_in_range = false, is_ball = false;
 
     Query() = default;
-    Query(const Surrounding& core, const Vec<3>& middle, float farthest) {
+    Query(const Surrounding& core, const Vec<3>& middle) {
       double most = core.radius;
       for (std::size_t k = 0; k < 3; ++k) {
         const double at = core.centre[k] - middle[k];
@@ -237,8 +287,7 @@ class PointCloud {
           size[i][k] = std::abs(axes[i][k]);
           around[k] += half[i] * size[i][k];
         }
-      // Some tens of roundings, and more than what underflows in squares.
-      radius = static_cast<float>(1e-18 + core.radius + 0x1p-18 * (most + static_cast<double>(farthest)));
+      radius = slackened(core.radius, most);
     }
     static std::array<Vec<3>, 3> frame_of(const Vec<3>& along) {
       const double sign = std::copysign(1.0, along[2]), a = -1 / (sign + along[2]), b = along[0] * along[1] * a;
@@ -310,9 +359,10 @@ class PointCloud {
     }
     template <class Lanes8>
     Lanes gaps_of(const Lanes8& lanes) const {
+      constexpr float kHalf = 0.5F - 0x1p-18F;
       Lanes gaps = squares_of(lanes);
       for (std::size_t lane = 0; lane < kLanes; ++lane)
-        gaps[lane] = above(std::sqrt(gaps[lane]) / 2 - lanes.radius[lane] - radius);
+        gaps[lane] = above(std::sqrt(gaps[lane]) * kHalf - lanes.radius[lane] - radius);
       return gaps;
     }
   };
@@ -356,12 +406,16 @@ class PointCloud {
       root_ = kLeaf | add_leaf(points);
       return;
     }
+    // As often as all have to be halved; the root takes what is not divisible by three, so that most nodes are full.
+    int rounds = 0;
+    for (std::size_t most = points.size(); !is_leaf(most); most -= most / 2) ++rounds;
+    const int first_rounds = rounds % 3 == 0 ? 3 : rounds % 3;
     std::vector<Part> parts{{0, points.size()}};  // of each node
     // Children come after their parent, so one pass over the growing array divides all.
     for (std::size_t at = 0; at < parts.size(); ++at) {
       std::array<Part, kLanes> eighths{parts[at]};
       std::size_t count = 1;
-      for (int round = 0; round < 3; ++round)
+      for (int round = at == 0 ? 3 - first_rounds : 0; round < 3; ++round)
         for (std::size_t k = count; k-- > 0;) {
           const Part part = eighths[k];
           if (is_leaf(part.count)) continue;
@@ -376,7 +430,8 @@ class PointCloud {
         const Bounds bounds = bounds_of(some);
         for (std::size_t k = 0; k < 3; ++k) {
           node.centre[k][lane] = bounds.lower[k] / 2 + bounds.upper[k] / 2;
-          node.half[k][lane] = bounds.upper[k] / 2 - bounds.lower[k] / 2;
+          node.half[k][lane] = bounds.upper[k] / 2 - bounds.lower[k] / 2 +
+                               0x1p-20F * (std::abs(bounds.lower[k]) + std::abs(bounds.upper[k]));
         }
         node.radius[lane] = bounds.radius;
         if (is_leaf(some.size())) {
@@ -402,7 +457,10 @@ class PointCloud {
   }
 
   Vec<3> middle_{};
-  float farthest_ = 0;
+  // Of all balls; rounded outwards.
+  Vec<3> lower_{kNone, kNone, kNone}, upper_{-kNone, -kNone, -kNone};
+  float radius_ = 0;  // the largest
+  DistanceField field_;
   std::uint32_t root_ = 0;
   std::vector<Node> nodes_;
   std::vector<Leaf> leaves_;

@@ -10,6 +10,7 @@
 
 #include "check.hpp"
 #include "robots/articulated.hpp"
+#include "robots/distance_field.hpp"
 #include "robots/edges.hpp"
 #include "robots/obstacles.hpp"
 #include "solids.hpp"
@@ -57,7 +58,7 @@ void obstacles_are_those_of_a_plain_loop() {
     current_case() = "round " + std::to_string(round);
     const double far = random.chance(0.3) ? std::ldexp(1.0, static_cast<int>(random.below(60))) : 0.0;
     std::vector<Record> records;
-    const std::size_t count = random.below(random.chance(0.2) ? 400 : 40);
+    const std::size_t count = random.below(random.chance(0.2) ? (random.chance(0.3) ? 3000 : 400) : 40);
     for (std::size_t k = 0; k < count; ++k) records.push_back(random_record(random, 4, far));
     if (count > 3 && random.chance(0.2)) std::fill(records.begin() + 1, records.end(), records[0]);
     if (random.chance(0.2))  // in one place but for less than floats can tell
@@ -70,6 +71,7 @@ void obstacles_are_those_of_a_plain_loop() {
           record.kind = ShapeKind::kBall;
           record.numbers.push_back(random.chance(0.1) ? 1.0 : 0.01);
         }
+        if (random.chance(0.02)) record.numbers[0] -= std::ldexp(1.0, static_cast<int>(random.below(52)));
       }
     const Obstacles obstacles = obstacles_of(records);
     CHECK(obstacles.size() == count);
@@ -129,6 +131,95 @@ void surroundings_are_never_farther_apart_than_the_shapes() {
     CHECK(apart <= std::max(true_distance, 0.0));
     if (apart > 0) CHECK(!overlaps(x.element.shape, y.element.shape));
   }
+}
+
+// Of a rod or a point: the least distance of its axis from any point.
+double least_distance(const std::vector<DistanceField::Place>& points, const DistanceField::Place& centre,
+                      const DistanceField::Place& axis, double half) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const DistanceField::Place& point : points) {
+    double along = 0, squared = 0;
+    for (std::size_t k = 0; k < 3; ++k)
+      along += static_cast<double>(axis[k]) * (static_cast<double>(point[k]) - static_cast<double>(centre[k]));
+    along = std::clamp(along, -half, half);
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double gap =
+          static_cast<double>(centre[k]) + along * static_cast<double>(axis[k]) - static_cast<double>(point[k]);
+      squared += gap * gap;
+    }
+    least = std::min(least, std::sqrt(squared));
+  }
+  return least;
+}
+
+void rods_beyond_a_distance_by_the_field_are_farther_from_all_points() {
+  Random random(6);
+  int seen = 0, clear = 0;
+  for (int round = 0; round < 600; ++round) {
+    current_case() = "round " + std::to_string(round);
+    const auto number = [&](double low, double high) { return static_cast<float>(between(random, low, high)); };
+    const int form = round % 6;  // in a volume, a plane, a line, two clusters, one place, and with some far away
+    std::vector<DistanceField::Place> points(1 + random.below(random.chance(0.1) ? 3000 : 200));
+    for (DistanceField::Place& point : points) {
+      for (float& x : point) x = number(-1, 1);
+      for (std::size_t k = 0; k < 3; ++k)
+        if ((form == 1 && k == 0) || (form == 2 && k != 1) || form == 4) point[k] = 0.5F;
+      if (form == 3 && random.chance(0.5)) point[1] += 40;
+      if (form == 5 && random.chance(0.01))
+        point[random.below(3)] *= std::ldexp(1.0F, static_cast<int>(random.below(40)));
+    }
+    const DistanceField field(points);
+    CHECK(field.empty() == (form == 4 || points.size() == 1));
+    if (field.empty()) continue;
+    for (int query = 0; query < 40; ++query) {
+      const double room = random.chance(0.2) ? 50 : 1.5;
+      DistanceField::Place centre, axis;
+      for (float& x : centre) x = number(-room, room);
+      float squared = 0;
+      for (float& x : axis) {
+        x = number(-1, 1);
+        squared += x * x;
+      }
+      if (squared < 1e-3F) continue;
+      for (float& x : axis) x /= std::sqrt(squared);
+      const float half = random.chance(0.2) ? 0 : number(0, random.chance(0.1) ? 100 : 1), distance = number(0, 0.5);
+      const double least = least_distance(points, centre, axis, static_cast<double>(half));
+      const bool is_beyond = field.is_beyond(centre, axis, half, distance);
+      if (is_beyond) CHECK(least > static_cast<double>(distance) - 1e-5 * room);
+      if (least > static_cast<double>(distance) + 0.5) {
+        ++clear;
+        seen += is_beyond ? 1 : 0;
+      }
+    }
+  }
+  CHECK(seen > clear / 2);
+}
+
+void one_far_ball_leaves_those_near_apart() {
+  Random random(7);
+  std::vector<Record> records;
+  for (int k = 0; k < 2000; ++k)
+    records.push_back(
+        {ShapeKind::kBall, {between(random, -1, 1), between(random, -1, 1), between(random, -1, 1), 0.01}});
+  records.push_back({ShapeKind::kBall, {1e9, 0, 0, 0.01}});
+  const Obstacles obstacles = obstacles_of(records);
+  int visits = 0;
+  for (int query = 0; query < 100; ++query) {
+    const Record record{ShapeKind::kBall,
+                        {between(random, -1, 1), between(random, -1, 1), between(random, -1, 1), 0.05}};
+    const Piece asked = piece_of(record);
+    const Surrounding core(asked.element.shape);
+    const auto count = [&](const Piece&) {
+      ++visits;
+      return false;
+    };
+    CHECK(!obstacles.any_near(asked.box, 0, [&] { return core; }, count));
+    obstacles.visit_near(asked.box, core, 0.01, [&](const Piece&) {
+      ++visits;
+      return 0.01;
+    });
+  }
+  CHECK(visits < 100 * 10);
 }
 
 constexpr std::size_t kColumns = 7;  // of each joint: as many as any has
@@ -251,6 +342,8 @@ int main() {
   using namespace broadphase::tests;
   obstacles_are_those_of_a_plain_loop();
   surroundings_are_never_farther_apart_than_the_shapes();
+  rods_beyond_a_distance_by_the_field_are_farther_from_all_points();
+  one_far_ball_leaves_those_near_apart();
   rotations_turn_evenly_the_shorter_way();
   first_contact_is_not_before_a_contact_of_samples();
 }

@@ -50,6 +50,28 @@ def test_points_collide_as_distances_to_them_say(radius):
     np.testing.assert_allclose(robot.clearance(q, cloud), np.maximum(wanted, 0), atol=1e-12)
 
 
+@pytest.mark.parametrize("far", [1e3, 1e9, 1e20])
+@pytest.mark.parametrize("share", [0.001, 0.5])
+def test_points_far_away_change_no_answer_near_the_others(far, share):
+    random = np.random.default_rng(3)
+    points = random.uniform(-1, 1, (4000, 3))
+    points[:, :2] += 0.2 * np.sign(points[:, :2])
+    radius = random.uniform(0, 0.02, 4000)
+    is_far = random.random(4000) < share
+    points[is_far] += np.array([far, 0, 0])
+    robot, q = arm(), random.uniform(-3, 3, (200, 6))
+    everything = bp.Obstacles(points=points, radius=radius)
+    near = bp.Obstacles(points=points[~is_far], radius=radius[~is_far])
+    collides = robot.collides(q, near)
+    assert 20 < collides.sum() < 200
+    assert np.array_equal(collides, collides_by_overlaps(robot, q, near.shapes))
+    assert np.array_equal(robot.collides(q, everything), collides)
+    assert np.array_equal(robot.collides(q, everything, padding=0.01), robot.collides(q, near, padding=0.01))
+    assert np.array_equal(robot.clearance(q, everything), robot.clearance(q, near))
+    shifted = q + random.uniform(-0.5, 0.5, q.shape)
+    assert np.array_equal(robot.first_contact(q, shifted, everything), robot.first_contact(q, shifted, near))
+
+
 def test_points_of_any_kind_and_none():
     for points in ([[0, 0, 0]], np.zeros((1, 3), np.float32), (0, 0, 0)):
         assert rail().collides([[0.5], [0.6]], bp.Obstacles(points=points)).tolist() == [True, False]
