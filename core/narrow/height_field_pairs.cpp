@@ -28,6 +28,7 @@
 #include "narrow/half_spaces.hpp"
 #include "narrow/height_field.hpp"
 #include "narrow/meshes.hpp"
+#include "narrow/nearest_face.hpp"
 #include "narrow/polytope_core.hpp"
 #include "narrow/support.hpp"
 
@@ -43,6 +44,8 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr double kEnough = std::numeric_limits<double>::quiet_NaN();
 // Of bounds of boxes, relative to the size of all that is compared.
 constexpr double kRounding = 1e-13;
+// Of detail::way_to_triangle, likewise.
+constexpr double kSlack = 1e-11;
 
 Element triangle_of(const Corners& corners) { return {{ShapeKind::kTriangle, corners}, nullptr}; }
 
@@ -184,19 +187,28 @@ class Frame {
 struct Part {
   Element element;
   Box box;
+  bool is_ball;  // or a point
 
-  explicit Part(const Element& of) : element(of) {
+  explicit Part(const Element& of)
+      : element(of), is_ball(of.shape.kind == ShapeKind::kBall || of.shape.kind == ShapeKind::kPoint) {
     ShapeBounds<3> bounds;
     add_bounds<3>(of.shape, bounds);
     box = {bounds.lower, bounds.upper};
   }
   // Moved; `numbers` is the storage of its record.
-  Part(const Part& of, const Vec3& by, Record& numbers) : element(of.element), box(shifted(of.box, by)) {
+  Part(const Part& of, const Vec3& by, Record& numbers)
+      : element(of.element), box(shifted(of.box, by)), is_ball(of.is_ball) {
     numbers.take(of.element.shape.record);
     shift_shape<3>(of.element.shape.kind, numbers.span(), by.data());
     element.shape.record = numbers.span();
   }
-  // Any point of it.
+  // A lower bound of the distance from a box.
+  double gap_to(const Box& other) const {
+    if (!is_ball) return gap_between(box, other);
+    const Vec3 middle = inner();
+    return gap_between({middle, middle}, other) - radius_of(element.shape);
+  }
+  // Any point of it; of a ball, its middle.
   Vec3 inner() const {
     if (element.polytope == nullptr) return solid::vector_at(element.shape.record, 0);
     const Polytope& hull = *element.polytope;
@@ -251,10 +263,16 @@ class Terrain {
     if (field_.contains(part.inner())) return true;
     if (meet(part.box, base_) && broadphase::overlaps(part.element, base())) return true;
     bool found = false;
-    each_meeting(part.box, [&](const Corners& corners, const Box&) {
-      found = broadphase::overlaps(part.element, triangle_of(corners));
-      return !found;
-    });
+    const double spare = kRounding * (size_of(part.box) + size_);
+    field_.walk(
+        field_.window(part.box), spare, [&](const Box& block) { return part.gap_to(block); },
+        [&](std::size_t row, std::size_t column) {
+          const bool goes_on = field_.each_triangle(row, column, [&](const Corners& corners) {
+            found = part.gap_to(box_of(corners)) <= spare && broadphase::overlaps(part.element, triangle_of(corners));
+            return !found;
+          });
+          return goes_on ? spare : kEnough;
+        });
     return found;
   }
 
@@ -298,20 +316,27 @@ class Terrain {
     const auto bound = [&](const Box& box) {
       double along = -reach;
       for (std::size_t k = 0; k < 3; ++k) along += best.normal[k] * (best.normal[k] > 0 ? box.lower[k] : box.upper[k]);
+      if (part.is_ball && part.gap_to(box) - spare > limit) return kNone;
       return std::max(gap_between(part.box, box), along) - spare;
+    };
+    // Few triangles need more than that.
+    const Vec3 middle = part.inner();
+    const double beside = radius_of(part.element.shape) + kSlack * (size_of(part.box) + size_);
+    const auto is_beyond = [&](const Corners& t) {
+      if (!part.is_ball) return extent_along(t, best.normal).lower - reach - spare > limit;
+      const double most_apart = limit + beside;
+      return squared(detail::way_to_triangle(middle, t.data(), t.data() + 3, t.data() + 6)) > most_apart * most_apart;
     };
     if (!is_inside || enough < 0) {
       if (bound(base_) <= limit) keep(base(), nullptr);
-      field_.walk(
-          limit < kNone ? field_.window(grown(part.box, std::max(0.0, limit) + spare)) : field_.all(), limit, bound,
-          [&](std::size_t row, std::size_t column) {
-            field_.each_triangle(row, column, [&](const Corners& corners) {
-              if (bound(box_of(corners)) <= limit && extent_along(corners, best.normal).lower - reach - spare <= limit)
-                keep(triangle_of(corners), &corners);
-              return true;
-            });
-            return best.distance <= enough || best.distance <= 0 ? kEnough : limit;
-          });
+      field_.walk(limit < kNone ? field_.window(grown(part.box, std::max(0.0, limit) + spare)) : field_.all(), limit,
+                  bound, [&](std::size_t row, std::size_t column) {
+                    field_.each_triangle(row, column, [&](const Corners& corners) {
+                      if (bound(box_of(corners)) <= limit && !is_beyond(corners)) keep(triangle_of(corners), &corners);
+                      return true;
+                    });
+                    return best.distance <= enough || best.distance <= 0 ? kEnough : limit;
+                  });
     }
     if (!is_inside && !(best.distance <= 0)) return best;
     if (enough >= 0) {
@@ -325,8 +350,9 @@ class Terrain {
     return best;
   }
 
-  // When a part that does not overlap the field first touches it; infinite if not before the end.
-  double first_touch(const Part& part, const Vec3& motion, Vec3* normal) const {
+  // When a part that does not overlap the field first touches it; infinite if not before the end. Stops as soon as it
+  // is known to be before `enough`.
+  double first_touch(const Part& part, const Vec3& motion, Vec3* normal, double enough = -1) const {
     double first = kNone;
     if (is_half_space(part.element.shape)) {
       const HalfSpace<3> below(part.element.shape);
@@ -341,18 +367,37 @@ class Terrain {
     // How far the part reaches along the normal of what it touches first, as far as is known, and how fast it moves so.
     Vec3 way{};
     double reach = kNone, speed = 1;
+    // Where it is then: what is ahead of it there, and apart, is not touched before.
+    Record numbers;
+    Part there = part;
+    const double slack = kSlack / kRounding * spare;
+    const bool is_capsule = traits_of(part.element.shape.kind).core == CoreForm::kSegment;
+    const auto is_behind = [&](const Corners& t) {
+      if (first == kNone || !(part.is_ball || is_capsule)) return false;  // of others, that takes as long as the impact
+      if (is_capsule) {
+        Vec3 ahead;
+        return signed_distance(there.element, triangle_of(t), &ahead) > slack && dot(ahead, motion) >= 0;
+      }
+      const Vec3 ahead = detail::way_to_triangle(there.inner(), t.data(), t.data() + 3, t.data() + 6);
+      const double apart = radius_of(part.element.shape) + slack;
+      return squared(ahead) > apart * apart && dot(ahead, motion) >= 0;
+    };
     const auto keep = [&](const Element& with) {
       Vec3 found;
       const double time = broadphase::impact_time(part.element, motion, with, &found);
       if (!(time < first)) return;
       first = time;
       *normal = found;
+      there = Part(part, motion * first, numbers);
       if (!(dot(found, motion) > 0)) return;
       way = found;
       speed = dot(way, motion);
       reach = highest_along(part, way) + spare;
     };
     const auto bound = [&](const Box& box) {
+      if (part.is_ball && first < kNone && lowest_of(box, motion) >= dot(there.inner(), motion) &&
+          there.gap_to(box) > spare)
+        return kNone;
       return std::max(entry_of(around, motion, box), (lowest_of(box, way) - reach) / speed);
     };
     if (bound(base_) < kNone) keep(base());
@@ -360,11 +405,12 @@ class Terrain {
                 [&](std::size_t row, std::size_t column) {
                   field_.each_triangle(row, column, [&](const Corners& corners) {
                     const double limit = std::min(first, 1.0);
-                    if (bound(box_of(corners)) <= limit && extent_along(corners, way).lower - reach <= limit * speed)
+                    if (bound(box_of(corners)) <= limit && extent_along(corners, way).lower - reach <= limit * speed &&
+                        !is_behind(corners))
                       keep(triangle_of(corners));
                     return true;
                   });
-                  return std::min(first, 1.0);
+                  return first < enough ? kEnough : std::min(first, 1.0);
                 });
     return first;
   }
@@ -417,23 +463,29 @@ class Terrain {
   };
 
   // How far a part must move along a unit vector so that it leaves the field for good, and the outward normal where it
-  // does.
-  double length_of_way(const Part& part, const Vec3& way, Vec3* normal) const {
-    double far = 0, size = 0;
+  // does; some number from `most` on, if it is not less than that.
+  double length_of_way(const Part& part, const Vec3& way, double most, Vec3* normal) const {
+    // Beyond the box around the field.
+    double past = kNone, size = 0;
     for (std::size_t k = 0; k < 3; ++k) {
-      far += way[k] > 0 ? way[k] * (box_.upper[k] - part.box.lower[k]) : way[k] * (box_.lower[k] - part.box.upper[k]);
       size += part.box.upper[k] - part.box.lower[k];
+      if (way[k] != 0)
+        past = std::min(past,
+                        (way[k] > 0 ? box_.upper[k] - part.box.lower[k] : box_.lower[k] - part.box.upper[k]) / way[k]);
     }
     *normal = way;
-    if (!(far > 0)) return 0;
+    if (!(past > 0)) return 0;
     Record numbers;
-    double length = far + size + 0x1p-20 * (size_ + size);
+    // Most ways are no shorter than the best so far, and there the part is still in the field.
+    if (most < past && overlaps(Part(part, way * most, numbers))) return most;
+    double length = past + size + 0x1p-20 * (size_ + size);
     for (int round = 0; round < 2; ++round) {
       Vec3 at_touch;
-      const double time = first_touch(Part(part, way * length, numbers), way * -length, &at_touch);
+      const double time = first_touch(Part(part, way * length, numbers), way * -length, &at_touch, 1 - most / length);
       if (!(time < 1)) return 0;
       *normal = -at_touch;
       const double found = length * (1 - time);
+      if (found >= most) return found;
       // From near by, so that little is rounded.
       constexpr double kFar = 16;
       const double nearer = found + size;
@@ -455,7 +507,7 @@ class Terrain {
         if (std::any_of(tried.begin(), tried.end(), is_same)) return;
         tried.push_back(way);
         Vec3 normal;
-        const double length = length_of_way(part, way, &normal);
+        const double length = length_of_way(part, way, best.length - spare, &normal);
         if (!(length < best.length - spare)) return;
         best = {length, way};
         if (!(length > 0 && dot(way, normal) > 0)) return;

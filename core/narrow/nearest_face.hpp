@@ -14,30 +14,34 @@ namespace broadphase {
 
 namespace detail {
 
-// The square of the distance of a point from a triangle; NaN of one without area, or so slim that rounding may hide
-// most of the distance. Otherwise the distance is off by less than 1e-12 of the largest coordinate.
+// The way from a point to the nearest point of a triangle; NaN of one without area, or so slim that rounding may hide
+// most of the distance. Otherwise its length is off by less than 1e-12 of the largest coordinate.
 //
 // C. Ericson, "Real-Time Collision Detection", Morgan Kaufmann 2005, section 5.1.5.
-inline double square_from_triangle(const Vec<3>& point, const double* a, const double* b, const double* c) {
+inline Vec<3> way_to_triangle(const Vec<3>& point, const double* a, const double* b, const double* c) {
   using namespace solid;
-  const Vec3 at{point[0] - a[0], point[1] - a[1], point[2] - a[2]}, u{b[0] - a[0], b[1] - a[1], b[2] - a[2]},
+  const Vec3 from{a[0] - point[0], a[1] - point[1], a[2] - point[2]}, u{b[0] - a[0], b[1] - a[1], b[2] - a[2]},
       v{c[0] - a[0], c[1] - a[1], c[2] - a[2]}, w = v - u, normal = cross(u, v);
   const double uu = squared(u), vv = squared(v), uv = dot(u, v), ww = squared(w), nn = squared(normal);
   const double longest = std::max(std::max(uu, vv), ww);
-  if (!(nn > kNearlyParallel * longest * longest)) return std::numeric_limits<double>::quiet_NaN();
-  const double along_u = dot(at, u), along_v = dot(at, v);
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  if (!(nn > kNearlyParallel * longest * longest)) return {kUnknown, kUnknown, kUnknown};
+  const double along_u = -dot(from, u), along_v = -dot(from, v);
   // The shares of the corners in the foot of the perpendicular, times nn.
   const double of_b = vv * along_u - uv * along_v, of_c = uu * along_v - uv * along_u, of_a = nn - of_b - of_c;
-  const auto from_edge = [](const Vec3& from, const Vec3& edge, double along, double length) {
-    return squared(from - edge * clamped(along / length, 0.0, 1.0));
-  };
   double least = kNone;
-  if (of_c < 0) least = from_edge(at, u, along_u, uu);
-  if (of_b < 0) least = std::min(least, from_edge(at, v, along_v, vv));
-  if (of_a < 0) least = std::min(least, from_edge(at - u, w, along_v - along_u - uv + uu, ww));
-  if (least < kNone) return least;
-  const double height = dot(at, normal);
-  return height * height / nn;
+  Vec3 way{};
+  const auto look = [&](const Vec3& begin, const Vec3& edge, double along, double length) {
+    const Vec3 to = begin + edge * clamped(along / length, 0.0, 1.0);
+    const double square = squared(to);
+    if (!(square < least)) return;
+    least = square;
+    way = to;
+  };
+  if (of_c < 0) look(from, u, along_u, uu);
+  if (of_b < 0) look(from, v, along_v, vv);
+  if (of_a < 0) look(from + u, w, along_v - along_u - uv + uu, ww);
+  return least < kNone ? way : normal * (dot(from, normal) / nn);
 }
 
 }  // namespace detail
@@ -106,7 +110,7 @@ inline NearestElements nearest_face(const ShapeView<3>& round, const MeshSide& m
   };
   const auto look = [&](std::int32_t face) {
     const double square =
-        detail::square_from_triangle(own, tree.corner(face, 0), tree.corner(face, 1), tree.corner(face, 2));
+        solid::squared(detail::way_to_triangle(own, tree.corner(face, 0), tree.corner(face, 1), tree.corner(face, 2)));
     if (square > most_square) return;
     const double distance = std::sqrt(square);
     if (!(distance < detail::kNone)) {

@@ -159,6 +159,25 @@ def test_a_ball_leaves_a_block_of_ground_by_the_shortest_way(at, normal, depth):
     assert np.allclose(hit.normals[0], normal, atol=1e-6)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_round_shapes_over_many_cells_only_touch_after_the_motion_of_their_depth(turned):
+    rng = np.random.default_rng([9, turned])
+    heights = rng.normal(size=(40, 50)) * 0.1 + np.sin(np.arange(50) / 4)
+    field = placed(bp.HeightField(heights, 0.1), rotation=quaternions(rng) if turned else None)
+    for shape in (bp.Sphere(0.45), bp.Capsule((0, 0, 0), (0.3, 0.2, 0.1), 0.25)):
+        centre = (field.boxes[0, 0] + field.boxes[0, 1]) / 2
+        shapes = bp.Shapes(shape, centre + rng.uniform(-1, 1, (40, 3)))
+        pairs = np.stack([np.arange(40), np.zeros(40, int)], axis=1)
+        hits = bp.contacts(shapes, field, pairs)
+        assert len(hits.pairs) > 10
+        rows = hits.pairs[:, 0]
+        assert np.allclose(bp.distance(shapes, field, pairs=hits.pairs), -hits.depths, rtol=0, atol=1e-9)
+        out = bp.Shapes(shape, shapes.positions[rows] - hits.normals * (hits.depths + 1e-7)[:, np.newaxis])
+        left = bp.distance(out, field, pairs=np.stack([np.arange(len(rows)), np.zeros(len(rows), int)], axis=1))
+        assert (left >= 0).all()
+        assert (left <= 2e-7).all()
+
+
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "plate"])
 def test_rays_enter_where_they_enter_the_first_prism(form):
     rng = np.random.default_rng(5)
