@@ -94,6 +94,7 @@ RESULTS = {
     "LidarScan": lambda: world().lidar([0], [0.0]),
     "Nearest": lambda: bp.BVH(BOXES).nearest([[0, 0]], k=2),
     "Neighbors": lambda: bp.neighbors(CUBE, 1.0, distances=True),
+    "NeighborTable": lambda: bp.neighbors(CUBE, 1.0, full=True, distances=True).padded(3),
     "Outline": lambda: bp.BVH(BOXES).outline(),
     "PaddedContacts": lambda: bp.contacts(flat()).padded(2, 2),
     "PaddedHits": lambda: bp.BVH(BOXES).raycast_all([[-1, 0.5]], [[1, 0]]).padded(2),

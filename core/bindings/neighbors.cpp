@@ -1,14 +1,19 @@
 // Points within a cutoff of one another.
 #include "neighbors/candidates.hpp"
 #include "neighbors/lists.hpp"
+#include "neighbors/pair_rules.hpp"
 #include "neighbors/search.hpp"
+#include "neighbors/sight.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <new>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -30,7 +35,36 @@ nb::tuple details(NeighborPairs& pairs) {
 }
 
 PointView points_of(const Table<double>& points, const std::optional<Vector<double>>& reaches) {
-  return {points.data(), points.shape(0), points.shape(1), reaches ? reaches->data() : nullptr, nullptr, 0};
+  return {points.data(), points.shape(0), points.shape(1), reaches ? reaches->data() : nullptr};
+}
+
+// (S, S) cutoffs by species, of which these are those of the points, or none; and pairs to leave out, or none.
+NeighborRules rules(std::size_t points, bool two_sets, const std::optional<Table<double>>& cutoffs,
+                    const std::optional<Vector<std::int32_t>>& kinds,
+                    const std::optional<Vector<std::int32_t>>& other_kinds,
+                    const std::optional<Table<std::int64_t>>& ignored) {
+  NeighborRules made;
+  const auto copied = [](const auto& array) { return std::vector(array->data(), array->data() + array->size()); };
+  if (cutoffs) {
+    made.species = cutoffs->shape(0);
+    made.cutoffs = copied(cutoffs);
+    made.kinds = copied(kinds);
+    if (other_kinds) made.other_kinds = copied(other_kinds);
+  }
+  if (ignored) made.ignored = IgnoredPairs(ignored->data(), ignored->shape(0), points, two_sets);
+  made.prepare();
+  return made;
+}
+
+void follow(const NeighborRules* rules, NeighborQuery& query) {
+  query.rules = rules;
+  if (rules == nullptr || !rules->by_species()) return;
+  query.kind = PairCutoff::kBySpecies;
+  query.points.reaches = rules->reaches.data();
+  query.points.kinds = rules->kinds.data();
+  if (!query.cross) return;
+  query.others.reaches = rules->other_reaches.data();
+  query.others.kinds = rules->other_kinds.data();
 }
 
 // How many points, and the key of each, or none: then so many in a row are a batch.
@@ -94,15 +128,18 @@ OverlappingBoxes overlaps(const BoxView<double>& first, const BoxView<double>* s
 }
 
 // (pairs, offsets or None, details); with offsets, pairs are in the order of their first points. `find` returns pairs
-// of points and others.
+// of points and others. With sight, or only the nearest of each: those that are left of the lists.
 template <class Find>
 nb::tuple result(std::size_t points, std::size_t others, bool by_point, bool both, bool sorted, unsigned workers,
-                 Find&& find) {
+                 Find&& find, const std::optional<Sight>& sight = std::nullopt,
+                 std::optional<std::size_t> nearest = std::nullopt) {
   NeighborPairs pairs;
   NeighborLists lists;
   at_work([&](Interrupt& interrupt) {
     pairs = find(interrupt);
     if (by_point) lists = list_by_point(std::move(pairs), points, others, both, sorted, workers, interrupt);
+    if (sight) keep_in_sight(lists, *sight, interrupt);
+    if (nearest) keep_nearest(lists, *nearest, interrupt);
   });
   NeighborPairs& found = by_point ? lists.entries : pairs;
   const nb::tuple more = details(found);
@@ -113,8 +150,9 @@ nb::tuple result(std::size_t points, std::size_t others, bool by_point, bool bot
 nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, std::optional<KeyedSet> keys,
                     std::optional<KeyedSet> other_keys, Matrices vectors_of_cells, AxisFlags periodic, double cutoff,
                     std::optional<Vector<double>> reaches, std::optional<Vector<double>> other_reaches, bool larger,
-                    bool distances, bool vectors, bool shifts, bool by_point, bool both, bool sorted,
-                    unsigned workers) {
+                    const NeighborRules* rules, bool distances, bool vectors, bool shifts, bool by_point, bool both,
+                    bool sorted, unsigned workers, std::optional<Table<double>> headings,
+                    std::optional<Vector<double>> angles, std::optional<std::size_t> nearest) {
   const std::vector<Cell> cells = cells_of(vectors_of_cells, periodic);
   NeighborQuery query;
   query.points = points_of(points, reaches);
@@ -126,17 +164,23 @@ nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, s
   query.cell_count = cells.size();
   query.kind = larger ? PairCutoff::kLarger : PairCutoff::kSum;
   query.cutoff = cutoff;
+  follow(rules, query);
   query.distances = distances;
   query.vectors = vectors;
   query.shifts = shifts;
+  std::optional<Sight> sight;
+  if (headings) sight = Sight{headings->data(), angles->data(), angles->shape(0) == 1};
   const std::size_t count = query.points.count, other_count = query.cross ? query.others.count : count;
-  return result(count, other_count, by_point, both, sorted, workers, [&](Interrupt& interrupt) {
-    return find_neighbors(query, chosen_kernels().window_hits, overlaps, workers, interrupt);
-  });
+  return result(
+      count, other_count, by_point, both, sorted, workers,
+      [&](Interrupt& interrupt) {
+        return find_neighbors(query, chosen_kernels().window_hits, overlaps, workers, interrupt);
+      },
+      sight, nearest);
 }
 
 NeighborCandidates candidates(Table<double> points, std::optional<KeyedSet> keys, Matrices vectors, AxisFlags periodic,
-                              double cutoff, unsigned workers) {
+                              double cutoff, const NeighborRules* rules, unsigned workers) {
   const std::vector<Cell> cells = cells_of(vectors, periodic);
   NeighborQuery query;
   query.points = points_of(points, std::nullopt);
@@ -144,6 +188,7 @@ NeighborCandidates candidates(Table<double> points, std::optional<KeyedSet> keys
   query.cells = cells.data();
   query.cell_count = cells.size();
   query.cutoff = cutoff;
+  follow(rules, query);
   query.shifts = true;
   return at_work([&](Interrupt& interrupt) {
     return NeighborCandidates(find_neighbors(query, chosen_kernels().window_hits, overlaps, workers, interrupt),
@@ -155,14 +200,53 @@ static_assert(sizeof(Shift) == 3 * sizeof(std::int32_t) && sizeof(Matrix3) == 9 
 
 nb::tuple near(const NeighborCandidates& candidates, Table<double> points, std::optional<Table<std::int32_t>> jumps,
                std::optional<KeyedSet> keys, Matrices vectors_of_cells, AxisFlags periodic, double cutoff,
-               bool distances, bool vectors, bool shifts, bool by_point, bool both, bool sorted, unsigned workers) {
+               const NeighborRules* rules, bool distances, bool vectors, bool shifts, bool by_point, bool both,
+               bool sorted, unsigned workers) {
   const std::vector<Cell> cells = cells_of(vectors_of_cells, periodic);
   const auto* jump = jumps ? reinterpret_cast<const Shift*>(jumps->data()) : nullptr;
   const std::size_t count = points.shape(0);
   return result(count, count, by_point, both, sorted, workers, [&](Interrupt& interrupt) {
-    return candidates.near(points.data(), jump, point_cells(cells, keys_of(keys)), cutoff, distances, vectors, shifts,
-                           workers, interrupt);
+    return candidates.near(points.data(), jump, point_cells(cells, keys_of(keys)), cutoff, rules, distances, vectors,
+                           shifts, workers, interrupt);
   });
+}
+
+// The nearest entries of each point in tables, `width` of each: rows, -1 behind the last; distances, infinity; vectors
+// and shifts, 0. The columns are results, which their owner may have written to: offsets beyond them end there.
+nb::tuple nearest_table(Vector<std::int64_t> offsets, Vector<std::int32_t> rows, Vector<double> distances,
+                        std::optional<Table<double>> vectors, std::optional<Table<std::int32_t>> shifts,
+                        std::size_t width) {
+  const std::size_t count = offsets.shape(0) - 1, dimension = vectors  ? vectors->shape(1)
+                                                              : shifts ? shifts->shape(1)
+                                                                       : 0;
+  constexpr std::size_t kMost = std::numeric_limits<std::ptrdiff_t>::max() / (3 * sizeof(double));
+  if (count > 0 && width > kMost / count) throw std::bad_alloc();
+  const std::size_t size = count * width;
+  std::vector<std::int32_t> table(size, -1), table_of_shifts(shifts ? size * dimension : 0, 0);
+  std::vector<double> lengths(size, std::numeric_limits<double>::infinity()),
+      table_of_vectors(vectors ? size * dimension : 0, 0.0);
+  without_gil(size + rows.shape(0), [&] {
+    const NearestOrder order{distances.data(), rows.data(), shifts ? shifts->data() : nullptr, dimension};
+    const auto most = static_cast<std::int64_t>(rows.shape(0));
+    std::vector<std::size_t> places;
+    for (std::size_t point = 0; point < count; ++point) {
+      const std::int64_t begin = std::clamp<std::int64_t>(offsets.data()[point], 0, most);
+      const std::int64_t end = std::clamp(offsets.data()[point + 1], begin, most);
+      order.first(static_cast<std::size_t>(begin), static_cast<std::size_t>(end), width, places);
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        const std::size_t from = places[k], to = point * width + k;
+        table[to] = rows.data()[from];
+        lengths[to] = distances.data()[from];
+        for (std::size_t axis = 0; axis < dimension; ++axis) {
+          if (vectors) table_of_vectors[to * dimension + axis] = vectors->data()[from * dimension + axis];
+          if (shifts) table_of_shifts[to * dimension + axis] = shifts->data()[from * dimension + axis];
+        }
+      }
+    }
+  });
+  return as_tuple(as_array(std::move(table), {count, width}), as_array(std::move(lengths), {count, width}),
+                  vectors ? as_array(std::move(table_of_vectors), {count, width, dimension}) : nb::none(),
+                  shifts ? as_array(std::move(table_of_shifts), {count, width, dimension}) : nb::none());
 }
 
 // False: too far; None: by little; or an array: by little after these jumps.
@@ -204,16 +288,22 @@ void bind_neighbors(nb::module_& module) {
         PyErr_Format(PyExc_ValueError, "cell: the periodic vectors of cell %zu do not span a volume", flat.cell);
     }
   });
+  nb::class_<NeighborRules>(module, "NeighborRules").def("longer_by", &NeighborRules::longer_by, "skin"_a);
+  module.def("neighbor_rules", &rules, "points"_a, "two_sets"_a, "cutoffs"_a.none(), "kinds"_a.none(),
+             "other_kinds"_a.none(), "ignored"_a.none());
   module.def("neighbors", &neighbors, "points"_a, "others"_a.none(), "keys"_a.none(), "other_keys"_a.none(), "cells"_a,
-             "periodic"_a, "cutoff"_a, "reaches"_a.none(), "other_reaches"_a.none(), "larger"_a, "distances"_a,
-             "vectors"_a, "shifts"_a, "by_point"_a, "both"_a, "sorted"_a, "workers"_a);
+             "periodic"_a, "cutoff"_a, "reaches"_a.none(), "other_reaches"_a.none(), "larger"_a, "rules"_a.none(),
+             "distances"_a, "vectors"_a, "shifts"_a, "by_point"_a, "both"_a, "sorted"_a, "workers"_a,
+             "headings"_a.none(), "angles"_a.none(), "nearest"_a.none());
+  module.def("nearest_table", &nearest_table, "offsets"_a, "rows"_a, "distances"_a, "vectors"_a.none(),
+             "shifts"_a.none(), "width"_a);
   module.def("lattices", &lattices, "cells"_a, "periodic"_a);
   nb::class_<NeighborCandidates>(module, "NeighborCandidates")
       .def("__len__", &NeighborCandidates::count)
       .def("near", &near, "points"_a, "jumps"_a.none(), "keys"_a.none(), "cells"_a, "periodic"_a, "cutoff"_a,
-           "distances"_a, "vectors"_a, "shifts"_a, "by_point"_a, "both"_a, "sorted"_a, "workers"_a);
+           "rules"_a.none(), "distances"_a, "vectors"_a, "shifts"_a, "by_point"_a, "both"_a, "sorted"_a, "workers"_a);
   module.def("neighbor_candidates", &candidates, "points"_a, "keys"_a.none(), "cells"_a, "periodic"_a, "cutoff"_a,
-             "workers"_a);
+             "rules"_a.none(), "workers"_a);
   module.def("motion", &motion, "points"_a, "before"_a, "keys"_a.none(), "cells_before"_a, "back"_a.none(),
              "inverses"_a.none(), "limit"_a, "rounding"_a, "workers"_a,
              "False if a point has moved too far; None if none has; or the lattice vectors that points were moved by.");

@@ -49,23 +49,30 @@ NeighborCandidates::NeighborCandidates(const NeighborPairs& pairs, std::size_t p
 }
 
 NeighborPairs NeighborCandidates::near(const double* points, const Shift* jumps, const PointCells& cells, double cutoff,
-                                       bool distances, bool vectors, bool shifts, unsigned workers,
-                                       Interrupt& interrupt) const {
+                                       const NeighborRules* rules, bool distances, bool vectors, bool shifts,
+                                       unsigned workers, Interrupt& interrupt) const {
   constexpr std::size_t kTask = std::size_t{1} << 16;
   const std::size_t tasks = (count_ + kTask - 1) / kTask;
   workers = static_cast<unsigned>(std::min<std::size_t>(workers, std::max<std::size_t>(tasks, 1)));
   NeighborPairs out(dimension_, distances, vectors, shifts);
   const bool solid = dimension_ > 2;
+  const std::int32_t* kinds = rules != nullptr && rules->by_species() ? rules->kinds.data() : nullptr;
   PlainArray<ExactPoint> exact;
   exact.grow(named_);
   const auto place = [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const std::int32_t row = order_[k];
       const double* point = points + static_cast<std::size_t>(row) * dimension_;
-      exact[k] = {point[0], point[1], solid ? point[2] : 0.0, row, 0};
+      exact[k] = {point[0], point[1], solid ? point[2] : 0.0, row,
+                  kinds != nullptr ? kinds[static_cast<std::size_t>(row)] : 0};
     }
   };
   const double limit = largest_square(cutoff);
+  const double* limits = kinds != nullptr ? rules->squares.data() : nullptr;
+  const auto species = static_cast<std::int32_t>(kinds != nullptr ? rules->species : 0);
+  const auto is_near = [=](const ExactPoint& from, const ExactPoint& to, double square) {
+    return square <= (limits == nullptr ? limit : limits[from.kind * species + to.kind]);
+  };
   // Returns size = use(shifted, size, from, to, shift, vector, square) for the candidates [begin, end) in turn. There
   // is one call for each type of `shifted`, which the compiler puts in line, with all values in registers.
   const auto each = [&](std::size_t begin, std::size_t end, std::size_t size, const auto& use) {
@@ -122,7 +129,7 @@ NeighborPairs NeighborCandidates::near(const double* points, const Shift* jumps,
                     entry[1] = way[1] + 0.0;
                     if (solid) entry[2] = way[2] + 0.0;
                   }
-                  return at + (square <= limit ? 1 : 0);
+                  return at + (is_near(from, to, square) ? 1 : 0);
                 });
   };
   if (workers <= 1) {
@@ -141,8 +148,8 @@ NeighborPairs NeighborCandidates::near(const double* points, const Shift* jumps,
   std::vector<std::size_t> target(tasks + 1, 0);
   for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) {
     target[task + 1] = each(task * kTask, std::min(count_, (task + 1) * kTask), 0,
-                            [=](auto, std::size_t near, const ExactPoint&, const ExactPoint&, const Shift&,
-                                const Vector3&, double square) { return near + (square <= limit ? 1 : 0); });
+                            [=](auto, std::size_t near, const ExactPoint& from, const ExactPoint& to, const Shift&,
+                                const Vector3&, double square) { return near + (is_near(from, to, square) ? 1 : 0); });
   });
   for (std::size_t task = 0; task < tasks; ++task) target[task + 1] += target[task];
   out.room(target.back() + 1);

@@ -30,10 +30,12 @@ class NeighborCandidates {
 
   std::size_t count() const { return count_; }
 
-  // Those within the cutoff now. `jumps`: by how many lattice vectors each point was moved, as by a program that keeps
-  // its points in the cell; or null. `points`: (n, d), d as of the pairs. The same order for any number of workers.
-  NeighborPairs near(const double* points, const Shift* jumps, const PointCells& cells, double cutoff, bool distances,
-                     bool vectors, bool shifts, unsigned workers, Interrupt& interrupt) const;
+  // Those within the cutoff now, or within that of their species where rules tell these apart. `jumps`: by how many
+  // lattice vectors each point was moved, as by a program that keeps its points in the cell; or null. `points`: (n, d),
+  // d as of the pairs. The same order for any number of workers.
+  NeighborPairs near(const double* points, const Shift* jumps, const PointCells& cells, double cutoff,
+                     const NeighborRules* rules, bool distances, bool vectors, bool shifts, unsigned workers,
+                     Interrupt& interrupt) const;
 
  private:
   // Places in `order_`.

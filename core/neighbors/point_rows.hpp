@@ -19,15 +19,17 @@
 
 namespace broadphase {
 
-// (n, d) coordinates, and a reach for each point where pairs have their own cutoffs; or some of these points: `rows`,
-// or `count` of them from `first` on.
+// (n, d) coordinates, and a reach for each point where pairs have their own cutoffs, and its species where these
+// decide; or some of these points: `rows`, or `count` of them from `first` on.
 struct PointView {
   const double* coordinates = nullptr;
   std::size_t count = 0, dimension = 3;
   const double* reaches = nullptr;
   const std::int32_t* rows = nullptr;
   std::size_t first = 0;
+  const std::int32_t* kinds = nullptr;
 
+  std::int32_t kind(std::size_t k) const { return kinds != nullptr ? kinds[static_cast<std::size_t>(row(k))] : 0; }
   std::int32_t row(std::size_t k) const { return rows != nullptr ? rows[k] : static_cast<std::int32_t>(first + k); }
   Vector3 at(std::size_t k) const {
     const double* from = coordinates + static_cast<std::size_t>(row(k)) * dimension;
@@ -65,10 +67,10 @@ struct PointRow {
   std::array<Bounds, 3> bounds;
 };
 
-// The given numbers of a point and its row in the input.
+// The given numbers of a point, its row in the input, and its species.
 struct ExactPoint {
   double x, y, z;
-  std::int32_t row, padding;
+  std::int32_t row, kind;
 };
 
 // Points moved into the box of a lattice, in its frame. Keeps its memory for the next points.
@@ -165,7 +167,7 @@ class PointRows {
       for (std::size_t k = 0; k < kBehind; ++k) column[count_ + k] = 0;
     }
     exact_.grow(count_);
-    has_reaches_ = framed.points().reaches != nullptr;
+    has_reaches_ = framed.points().reaches != nullptr && framed.points().kinds == nullptr;
     has_wraps_ = framed.has_wraps();
     if (has_reaches_) reaches_.grow(count_);
     if (has_wraps_) wraps_.grow(count_);
@@ -255,7 +257,7 @@ class PointRows {
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t from = sorted[k].from;
       const Vector3 point = framed.points().at(from), &place = framed.place(from);
-      exact_[k] = {point[0], point[1], point[2], framed.points().row(from), 0};
+      exact_[k] = {point[0], point[1], point[2], framed.points().row(from), framed.points().kind(from)};
       if (has_reaches_) reaches_[k] = framed.points().reaches[static_cast<std::size_t>(framed.points().row(from))];
       if (has_wraps_) wraps_[k] = framed.wrap(from);
       for (std::size_t axis = 0; axis < 3; ++axis) {

@@ -47,7 +47,11 @@ struct SearchPart {
   const Lattice* lattice = nullptr;  // of the cell
   PairCutoff kind = PairCutoff::kSum;
   double cutoff = 0;
+  const NeighborRules* rules = nullptr;
 };
+
+// What a distance is compared with.
+enum class Limits { kOne, kReaches, kSpecies };
 
 // Keeps its memory for the next part.
 class Search {
@@ -119,10 +123,18 @@ class Search {
   void run_boxes(std::size_t begin, std::size_t end, NeighborPairs& out) const {
     out.room(end - begin);
     const FramedPoints& others = placed_others();
-    if (own_.has_wraps() || others.has_wraps() || !image_points_.empty())
-      decide_boxes<true>(others, begin, end, out);
+    const bool wrapped = own_.has_wraps() || others.has_wraps() || !image_points_.empty();
+    const std::size_t before = out.size;
+    const bool by_species = part_.kind == PairCutoff::kBySpecies;
+    if (by_species && wrapped)
+      decide_boxes<true, Limits::kSpecies>(others, begin, end, out);
+    else if (by_species)
+      decide_boxes<false, Limits::kSpecies>(others, begin, end, out);
+    else if (wrapped)
+      decide_boxes<true, Limits::kReaches>(others, begin, end, out);
     else
-      decide_boxes<false>(others, begin, end, out);
+      decide_boxes<false, Limits::kReaches>(others, begin, end, out);
+    leave_out(before, out);
   }
 
   std::size_t count() const { return rows_.count(); }
@@ -401,12 +413,20 @@ class Search {
     return image_points_.size() <= most;
   }
 
-  template <bool Wrapped>
+  // Of the pairs from `before` on, those that are ignored.
+  void leave_out(std::size_t before, NeighborPairs& out) const {
+    if (part_.rules == nullptr || part_.rules->ignored.empty()) return;
+    const IgnoredPairs& ignored = part_.rules->ignored;
+    const std::int32_t *first = out.first(), *second = out.second();
+    out.keep_if(before, [&](std::size_t k) { return !ignored.contains(first[k], second[k]); });
+  }
+
+  template <bool Wrapped, Limits By>
   void decide_boxes(const FramedPoints& others, std::size_t begin, std::size_t end, NeighborPairs& out) const {
     const Image none;
     const std::size_t count = others.points().count;
-    const double *own_reaches = part_.points.reaches, *other_reaches = others.points().reaches;
-    decide_all<Wrapped, true>(begin, end, out, [&](std::size_t k) {
+    [[maybe_unused]] const double *own_reaches = part_.points.reaches, *other_reaches = others.points().reaches;
+    decide_all<Wrapped, By>(begin, end, out, [&](std::size_t k) {
       auto own = static_cast<std::size_t>(overlaps_.rows[k]),
            other = static_cast<std::size_t>(overlaps_.rows[overlaps_.stride + k]);
       Candidate pair;
@@ -423,8 +443,9 @@ class Search {
       const Vector3 from = own_.points().at(own), to = others.points().at(other);
       pair.x = to[0] - from[0], pair.y = to[1] - from[1], pair.z = to[2] - from[2];
       if constexpr (Wrapped) pair.wrap(own_.wrap(own), others.wrap(other));
-      pair.own_reach = own_reaches[pair.from];
-      pair.other_reach = other_reaches[pair.to];
+      if constexpr (By == Limits::kReaches) pair.own_reach = own_reaches[pair.from];
+      if constexpr (By == Limits::kReaches) pair.other_reach = other_reaches[pair.to];
+      if constexpr (By == Limits::kSpecies) pair.limit = limit_of(own_.points().kind(own), others.points().kind(other));
       return pair;
     });
   }
@@ -433,12 +454,16 @@ class Search {
               NeighborPairs& out) const {
     out.room(hits);
     const bool wrapped = rows_.wraps() != nullptr || others.wraps() != nullptr;
-    if (rows_.reaches() != nullptr)
-      decide_in<true, true>(image, others, found, hits, out);
+    const std::size_t before = out.size;
+    if (part_.kind == PairCutoff::kBySpecies)
+      decide_in<true, Limits::kSpecies>(image, others, found, hits, out);
+    else if (rows_.reaches() != nullptr)
+      decide_in<true, Limits::kReaches>(image, others, found, hits, out);
     else if (wrapped)
-      decide_in<true, false>(image, others, found, hits, out);
+      decide_in<true, Limits::kOne>(image, others, found, hits, out);
     else
-      decide_in<false, false>(image, others, found, hits, out);
+      decide_in<false, Limits::kOne>(image, others, found, hits, out);
+    leave_out(before, out);
   }
 
   // A pair of points that may be near each other. Of single numbers, which stay in registers: arrays that are written
@@ -452,6 +477,7 @@ class Search {
     // By how many lattice vectors the own point was moved into the cell, less the other.
     std::int32_t wrap_0 = 0, wrap_1 = 0, wrap_2 = 0;
     double own_reach, other_reach;
+    double limit;  // of the squared distance, by species
 
     void wrap(const Shift& own, const Shift& other) {
       wrap_0 = own[0] - other[0], wrap_1 = own[1] - other[1], wrap_2 = own[2] - other[2];
@@ -465,9 +491,8 @@ class Search {
   }
 
   // Those of candidate(k) for k in [begin, end) that are near, by the given numbers: (other - own) + translation,
-  // rounded axis by axis. Wrapped: points may have been moved into the cell by lattice vectors. Reaches: they decide,
-  // and not the limit.
-  template <bool Wrapped, bool Reaches, class Get>
+  // rounded axis by axis. Wrapped: points may have been moved into the cell by lattice vectors.
+  template <bool Wrapped, Limits By, class Get>
   void decide_all(std::size_t begin, std::size_t end, NeighborPairs& out, const Get& candidate) const {
     const std::size_t dimension = out.dimension;
     std::int32_t *first = out.first(), *second = out.second();
@@ -503,7 +528,9 @@ class Search {
       z += pair.z;
       const double square = x * x + y * y + z * z;
       bool near;
-      if constexpr (Reaches)
+      if constexpr (By == Limits::kSpecies)
+        near = square <= pair.limit;
+      else if constexpr (By == Limits::kReaches)
         near = std::sqrt(square) <=
                (are_summed ? pair.own_reach + pair.other_reach : std::max(pair.own_reach, pair.other_reach));
       else
@@ -527,14 +554,19 @@ class Search {
     out.size = size;
   }
 
-  template <bool Wrapped, bool Reaches>
+  double limit_of(std::int32_t own, std::int32_t other) const {
+    const NeighborRules& rules = *part_.rules;
+    return rules.squares[static_cast<std::size_t>(own) * rules.species + static_cast<std::size_t>(other)];
+  }
+
+  template <bool Wrapped, Limits By>
   void decide_in(const Image& image, const PointRows& others, const Hits& found, std::size_t hits,
                  NeighborPairs& out) const {
-    const double *own_reaches = rows_.reaches(), *other_reaches = others.reaches();
+    [[maybe_unused]] const double *own_reaches = rows_.reaches(), *other_reaches = others.reaches();
     const Shift *own_wraps = rows_.wraps(), *other_wraps = others.wraps();
     [[maybe_unused]] const Shift none{};
     const std::int64_t turned = turned_from(image);
-    decide_all<Wrapped, Reaches>(0, hits, out, [&, turned](std::size_t hit) {
+    decide_all<Wrapped, By>(0, hits, out, [&, turned](std::size_t hit) {
       const std::size_t own = found.own[hit], other = found.others[hit];
       const ExactPoint &from = rows_.exact(own), &to = others.exact(other);
       Candidate pair;
@@ -544,7 +576,8 @@ class Search {
       pair.turned_from = turned;
       if constexpr (Wrapped)
         pair.wrap(own_wraps != nullptr ? own_wraps[own] : none, other_wraps != nullptr ? other_wraps[other] : none);
-      if constexpr (Reaches) pair.own_reach = own_reaches[own], pair.other_reach = other_reaches[other];
+      if constexpr (By == Limits::kReaches) pair.own_reach = own_reaches[own], pair.other_reach = other_reaches[other];
+      if constexpr (By == Limits::kSpecies) pair.limit = limit_of(from.kind, to.kind);
       return pair;
     });
   }
@@ -578,6 +611,16 @@ void NeighborPairs::copy(const NeighborPairs& from, std::size_t begin, std::size
   if (has_vectors)
     std::memcpy(vectors.get() + to * dimension, from.vectors.get() + begin * dimension,
                 count * dimension * sizeof(double));
+}
+
+void NeighborPairs::move(std::size_t from, std::size_t to) const {
+  first()[to] = first()[from];
+  second()[to] = second()[from];
+  for (std::size_t axis = 0; axis < dimension; ++axis) {
+    if (has_shifts) shifts[to * dimension + axis] = shifts[from * dimension + axis];
+    if (has_vectors) vectors[to * dimension + axis] = vectors[from * dimension + axis];
+  }
+  if (has_distances) distances[to] = distances[from];
 }
 
 void NeighborPairs::grow(std::size_t needed) {
@@ -710,8 +753,12 @@ class BatchSearch {
     part.lattice = whole_ ? &*whole_ : &*own_lattice;
     part.kind = query_.kind;
     part.cutoff = query_.cutoff;
+    part.rules = query_.rules;
     if (points.reaches == nullptr) return run(part, rooms, workers, interrupt, out);
-    const auto cutoff_of = [&](double a, double b) { return query_.kind == PairCutoff::kSum ? a + b : std::max(a, b); };
+    const auto cutoff_of = [&](double a, double b) {
+      if (query_.kind == PairCutoff::kBySpecies) return std::min(a, b);
+      return query_.kind == PairCutoff::kSum ? a + b : std::max(a, b);
+    };
     // Rows are as wide as the longest cutoff of a pair. So that a few long ones do not widen them for all, points of
     // different classes are searched apart, where that can make a difference.
     constexpr std::size_t kFewPoints = 64;

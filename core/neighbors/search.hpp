@@ -12,13 +12,15 @@
 #include "batches/rows_by_key.hpp"
 #include "boxes/box_view.hpp"
 #include "neighbors/lattice.hpp"
+#include "neighbors/pair_rules.hpp"
 #include "neighbors/point_rows.hpp"
 #include "neighbors/windows.hpp"
 
 namespace broadphase {
 
-// How the cutoff of a pair follows from the reaches of its points, where they have their own.
-enum class PairCutoff { kSum, kLarger };
+// How the cutoff of a pair follows from the reaches of its points, where they have their own; or it is that of their
+// species, which is no longer than either reach.
+enum class PairCutoff { kSum, kLarger, kBySpecies };
 
 struct NeighborQuery {
   PointView points, others;
@@ -30,6 +32,7 @@ struct NeighborQuery {
   std::size_t cell_count = 1;
   PairCutoff kind = PairCutoff::kSum;  // of points with reaches
   double cutoff = 0;                   // the largest of a pair
+  const NeighborRules* rules = nullptr;
   bool distances = false, vectors = false, shifts = false;
 };
 
@@ -64,6 +67,17 @@ class NeighborPairs {
   void expect(std::size_t pairs) { expected_ = pairs; }
   std::int32_t* first() const { return rows.get(); }
   std::int32_t* second() const { return rows.get() + capacity; }
+  // Keeps those from `begin` on for which keep(k) is true, in their order.
+  template <class Keep>
+  void keep_if(std::size_t begin, const Keep& keep) {
+    std::size_t kept = begin;
+    for (std::size_t k = begin; k < size; ++k) {
+      if (!keep(k)) continue;
+      if (kept != k) move(k, kept);
+      ++kept;
+    }
+    size = kept;
+  }
   // Writes those of another one behind its own, for which there is room.
   void copy(const NeighborPairs& from, std::size_t begin, std::size_t end, std::size_t to) const;
 
@@ -75,6 +89,7 @@ class NeighborPairs {
 
  private:
   void grow(std::size_t needed);
+  void move(std::size_t from, std::size_t to) const;
 
   std::size_t expected_ = 0;
 };

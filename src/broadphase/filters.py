@@ -15,7 +15,16 @@ from broadphase.arguments import as_own_array
 from broadphase.boxes.forms import describe_invalid
 from broadphase.errors import InvalidBoxWarning
 
-__all__ = ["ALL_BITS", "NO_FILTER", "ByRow", "PairFilter", "ReadyFilter", "as_attribute", "without_invalid"]
+__all__ = [
+    "ALL_BITS",
+    "NO_FILTER",
+    "ByRow",
+    "PairFilter",
+    "ReadyFilter",
+    "as_attribute",
+    "as_ignored_pairs",
+    "without_invalid",
+]
 
 #: A value for each row, or one for all; names of layers in worlds; for two sets of rows, a tuple of two of these.
 ByRow: TypeAlias = npt.ArrayLike | Set[str] | tuple[npt.ArrayLike | None, npt.ArrayLike | None] | None
@@ -73,7 +82,7 @@ class PairFilter:
             _attribute("group", self.group, counts, np.int64),
             _attribute("static", self.static, counts, np.uint8),
             _shared(self.ignore_shared, counts),
-            _ignored(self.ignore_pairs, counts),
+            as_ignored_pairs(self.ignore_pairs, counts),
             len(counts) == 2,
             _attribute("batch", self.batch, counts, np.int64),
         )
@@ -191,8 +200,8 @@ def _converted(name: str, array: npt.NDArray[Any], dtype: type[np.generic]) -> n
     return np.ascontiguousarray(array.astype(dtype, copy=False))
 
 
-def _ignored(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.int64] | None:
-    """Return the pairs to ignore, checked; None where there are none."""
+def as_ignored_pairs(pairs: Any, counts: tuple[int, ...], of: str = "boxes") -> npt.NDArray[np.int64] | None:
+    """Return the pairs of rows to ignore, checked; None where there are none."""
     if pairs is None:
         return None
     array = as_own_array(pairs, "ignore_pairs")
@@ -206,7 +215,7 @@ def _ignored(pairs: Any, counts: tuple[int, ...]) -> npt.NDArray[np.int64] | Non
     if array.min() < 0 or any(column.max() >= limit for column, limit in zip(array.T, limits, strict=True)):
         row = int(((array < 0) | (array >= limits)).any(axis=1).argmax())
         known = f"there are {counts[0]}" if len(counts) == 1 else f"the sets have {counts[0]} and {counts[1]}"
-        raise ValueError(f"ignore_pairs row {row} names boxes {array[row].tolist()}, but {known}, from 0")
+        raise ValueError(f"ignore_pairs row {row} names {of} {array[row].tolist()}, but {known}, from 0")
     return np.ascontiguousarray(array, np.int64)
 
 
@@ -255,7 +264,7 @@ def _rows_of(value: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
 
 def _renumbered(pairs: Any, kept: Sequence[Any], counts: Sequence[int]) -> Any:
     array = None if pairs is None else as_own_array(pairs, "ignore_pairs")
-    if array is None or _ignored(array, tuple(counts)) is None:
+    if array is None or as_ignored_pairs(array, tuple(counts)) is None:
         return None
     columns = []
     for column, rows, count in zip(array.T, (kept[0], kept[-1]), (counts[0], counts[-1]), strict=True):

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from broadphase import _native
-from broadphase.arguments import as_flag, as_own_array, as_real, as_reals
+from broadphase.arguments import as_flag, as_own_array, as_real, as_reals, as_whole
 from broadphase.batches import KeyedSet, keyed_sets
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import unknown_name
+from broadphase.filters import as_ignored_pairs
 from broadphase.representations import shown
+from broadphase.species import NO_PAIR, cutoffs_by_species
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from broadphase.filters import ByRow
 
-__all__ = ["NeighborList", "Neighbors", "neighbors"]
+__all__ = ["NeighborList", "NeighborTable", "Neighbors", "neighbors"]
 
 #: What ``combine=`` takes.
 CombineName: TypeAlias = Literal["sum", "max"]
@@ -62,6 +64,75 @@ class Neighbors(NamedTuple):
     vectors: NDArray[np.float64] | None
     shifts: NDArray[np.int32] | None
 
+    def padded(self, width: int) -> NeighborTable:
+        """Return the nearest neighbors of each point in one shape, however many there are.
+
+        O(n width + m) time.
+
+        Parameters
+        ----------
+        width : int
+            Room for so many neighbors of each point, 0 or more; the nearest ones if there are more.
+
+        Returns
+        -------
+        NeighborTable
+            New arrays.
+
+        Raises
+        ------
+        ValueError
+            A list without `offsets` or `distances`.
+
+        Examples
+        --------
+        >>> import broadphase as bp
+        >>> found = bp.neighbors([[0, 0], [2, 0], [3, 0]], 2.5, full=True, distances=True)
+        >>> found.padded(2).rows
+        array([[ 1, -1],
+               [ 2,  0],
+               [ 1, -1]], dtype=int32)
+        """
+        columns = as_whole(width, "width", 0, 2**31 - 1)
+        if self.offsets is None or self.rows is None or self.distances is None:
+            missing = "full=True" if self.offsets is None else "distances=True"
+            raise ValueError(f"padded() has the nearest of each point first: call neighbors with {missing}")
+        found: Any = _native.nearest_table(
+            self.offsets,
+            np.ascontiguousarray(self.rows),
+            self.distances,
+            None if self.vectors is None else np.ascontiguousarray(self.vectors),
+            None if self.shifts is None else np.ascontiguousarray(self.shifts),
+            columns,
+        )
+        rows, lengths, vectors, shifts = found
+        return NeighborTable(rows, lengths, vectors, shifts, np.diff(self.offsets))
+
+
+@shown
+class NeighborTable(NamedTuple):
+    """The nearest neighbors of each of n points in tables of a fixed shape; see `Neighbors.padded`.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (n, width), int32
+        Rows of the neighbors, nearest first, equal ones by row and shift; -1 behind the last.
+    distances : ndarray, shape (n, width), float64
+        Infinity behind the last.
+    vectors : ndarray, shape (n, width, d), float64, or None
+        0 behind the last.
+    shifts : ndarray, shape (n, width, d), int32, or None
+        0 behind the last.
+    counts : ndarray, shape (n,), int64
+        Number of neighbors of each point; more than `width` if some are missing.
+    """
+
+    rows: NDArray[np.int32]
+    distances: NDArray[np.float64]
+    vectors: NDArray[np.float64] | None
+    shifts: NDArray[np.int32] | None
+    counts: NDArray[np.int64]
+
 
 def neighbors(
     points: ArrayLike,
@@ -71,12 +142,16 @@ def neighbors(
     cell: ArrayLike | None = None,
     periodic: Any = True,
     combine: CombineName = "sum",
+    species: Any = None,
+    headings: ArrayLike | None = None,
+    angle: Any = None,
     full: bool = False,
     distances: bool = False,
     vectors: bool = False,
     shifts: bool = False,
     workers: int = 1,
     sort: bool = False,
+    ignore_pairs: ArrayLike | None = None,
     batch: ByRow = None,
 ) -> Neighbors:
     """Find all pairs of points whose distance is at most a cutoff, with all images in a periodic cell.
@@ -90,8 +165,10 @@ def neighbors(
         Finite, any one length unit; inside the cell or outside of it. With `other`, pairs of a point of the first set
         and one of the second. (E, n, d) are E batches of n points, as if by `batch`; their rows count through: point i
         of batch e is row ``e * n + i``.
-    cutoff : float, or array_like of float, shape (n,)
+    cutoff : float, array_like of float, shape (n,) or (S, S), or dict
         The largest distance of a pair. One number for each point: see `combine`; with `other`, a tuple of two arrays.
+        By `species`: a symmetric table, or ``{("O", "H"): 1.2, ...}``, where pairs of species that are not named are
+        none.
     cell : array_like, shape (d,), (d, d) or (E, d, d), optional
         Edge lengths, or lattice vectors as rows: of any handedness, as skewed as you like. (E, d, d): one for each
         batch; keys are then 0 to E - 1. Default: open space.
@@ -99,6 +176,14 @@ def neighbors(
         Along which lattice vectors the cell repeats. Others may be zero. (E, d): of each of E cells.
     combine : {"sum", "max"}
         The cutoff of a pair: the sum or the larger of the cutoffs of its points.
+    species : array_like of int or str, shape (n,), optional
+        What each point is, with a cutoff for each two species: numbers from 0 to S - 1 for a table, or the keys of the
+        dict. With `other`, a tuple of two.
+    headings : array_like of float, shape (n, d), optional
+        Where each point looks, of any length. It then has those neighbors that it sees, at most `angle` to either side,
+        as with ``full=True``. At the same place, or with a heading of zero, it sees all.
+    angle : float or array_like of float, shape (n,)
+        Of `headings`, in radians, from 0 to π: half of the field of view.
     full : bool
         Each pair in both directions, in the order of the first rows, with `Neighbors.offsets`.
     distances, vectors, shifts : bool
@@ -107,6 +192,9 @@ def neighbors(
         Threads to use; -1 for one per core. Does not change the result.
     sort : bool
         Sort by first row, second row and, with `shifts`, shift.
+    ignore_pairs : array_like of int, shape (p, 2), optional
+        Pairs of rows that are left out with all their images, such as atoms that are bonded: of one set, either way
+        round; with `other`, row of `points` and row of `other`.
     batch : int or array_like of int, shape (n,), optional
         A key for each point: points of different keys are no pairs, and are never compared. With `other`, a tuple of
         two. Many small systems in one call.
@@ -165,14 +253,22 @@ def neighbors(
             dimension = max(dimension, others.shape[1])
             own, others = (one if len(one) else np.empty((0, dimension)) for one in (own, others))
     cells, repeats = _as_cells(cell, periodic, dimension)
+    looking, angles = _as_sight(headings, angle, own)
     if others is None:
         [keys], other_keys = _as_keys(batch, (own,), (size,), cells, cell), None
     else:
         [keys, other_keys] = _as_keys(batch, (own, others), (size, other_size), cells, cell)
     if not isinstance(combine, str) or combine not in _COMBINATIONS:
         raise ValueError(unknown_name("combine", combine, _COMBINATIONS))
-    limit, reaches, other_reaches = _as_cutoff(cutoff, combine, own, others)
-    full, sort = as_flag(full, "full"), as_flag(sort, "sort")
+    counts = (len(own),) if others is None else (len(own), len(others))
+    table, kinds, other_kinds = cutoffs_by_species(cutoff, species, counts)
+    if table is None:
+        limit, reaches, other_reaches = _as_cutoff(cutoff, combine, own, others)
+    else:
+        limit, reaches, other_reaches = _checked_table(table), None, None
+    rules = _rules(counts, table, kinds, other_kinds, as_ignored_pairs(ignore_pairs, counts, "points"))
+    full, sort = as_flag(full, "full") or looking is not None, as_flag(sort, "sort")
+    with_vectors = as_flag(vectors, "vectors")
     try:
         found: Any = _native.neighbors(
             own,
@@ -185,17 +281,22 @@ def neighbors(
             reaches,
             other_reaches,
             combine == "max",
+            rules,
             as_flag(distances, "distances"),
-            as_flag(vectors, "vectors"),
+            with_vectors or looking is not None,
             as_flag(shifts, "shifts"),
             full or sort,
             full and others is None,
             sort,
             workers if type(workers) is int and workers == 1 else worker_count(workers),
+            looking,
+            angles,
+            None,
         )
     except _native.ManyImages:
         raise ValueError(_many_images(limit)) from None
-    return _result(found)
+    result = _result(found)
+    return result if with_vectors or looking is None else result._replace(vectors=None)
 
 
 class NeighborList:
@@ -206,12 +307,12 @@ class NeighborList:
 
     Parameters
     ----------
-    cutoff : float
+    cutoff : float, or by species
         The largest distance of a pair.
     skin : float
         By how much longer the cutoff of the search is: larger, and there are fewer searches, but more pairs to look at.
-    periodic, full, distances, vectors, shifts, workers, sort
-        As in `neighbors`.
+    periodic, species, full, distances, vectors, shifts, workers, sort, ignore_pairs
+        As in `neighbors`. With `species` or `ignore_pairs`, each update takes as many points.
 
     Attributes
     ----------
@@ -244,18 +345,25 @@ class NeighborList:
 
     def __init__(
         self,
-        cutoff: float,
+        cutoff: Any,
         *,
         skin: float,
         periodic: Any = True,
+        species: Any = None,
         full: bool = False,
         distances: bool = False,
         vectors: bool = False,
         shifts: bool = False,
         workers: int = 1,
         sort: bool = False,
+        ignore_pairs: ArrayLike | None = None,
     ) -> None:
-        self._cutoff = _checked_cutoff(as_real(cutoff, "cutoff"))
+        count = None if species is None else len(as_own_array(species, "species"))
+        self._by_species = cutoffs_by_species(cutoff, species, () if count is None else (count,))
+        table = self._by_species[0]
+        self._cutoff = _checked_cutoff(as_real(cutoff, "cutoff")) if table is None else _checked_table(table)
+        self._ignored = None if ignore_pairs is None else as_own_array(ignore_pairs, "ignore_pairs")
+        self._count, self._rules = count, None
         self._skin = as_real(skin, "skin")
         if not 0 <= self._skin <= _MOST_CUTOFF:
             raise ValueError(f"skin must be from 0 to 1e150, not {self._skin}")
@@ -298,21 +406,38 @@ class NeighborList:
             As `neighbors`; the list is then as it was.
         """
         now, size = _as_points(points, "points")
+        self._follow(len(now))
         cells, repeats = _as_cells(cell, self._periodic, now.shape[1])
         [keys] = _as_keys(batch, (now,), (size,), cells, cell)
         jumps = self._jumps(now, keys, cells, repeats)
         if jumps is False:
             self._search(now, keys, cells, repeats)
             jumps = None
-        found: Any = self._candidates.near(now, jumps, keys, cells, repeats, self._cutoff, *self._wanted, self._workers)
+        found: Any = self._candidates.near(
+            now, jumps, keys, cells, repeats, self._cutoff, self._rules, *self._wanted, self._workers
+        )
         self.updates += 1
         return _result(found)
+
+    def _follow(self, count: int) -> None:
+        """Make the rules of so many points."""
+        if self._by_species[0] is None and self._ignored is None:
+            return
+        if self._rules is not None:
+            if count != self._count:
+                raise ValueError(f"points has {count} rows, and before it had {self._count}, of which the rules are")
+            return
+        if self._count is not None and count != self._count:
+            raise ValueError(f"points has {count} rows, and species has {self._count}")
+        self._rules = _rules((count,), *self._by_species, as_ignored_pairs(self._ignored, (count,), "points"))
+        self._count = count
 
     def _search(
         self, now: NDArray[np.float64], keys: KeyedSet | None, cells: NDArray[np.float64], repeats: NDArray[np.bool_]
     ) -> None:
         try:
-            candidates = _native.neighbor_candidates(now, keys, cells, repeats, self._reach, self._workers)
+            rules = None if self._rules is None else self._rules.longer_by(self._skin)
+            candidates = _native.neighbor_candidates(now, keys, cells, repeats, self._reach, rules, self._workers)
         except _native.ManyImages:
             raise ValueError(_many_images(self._reach)) from None
         # Of vectors that do not repeat, the columns are 0.
@@ -363,6 +488,11 @@ def _many_images(cutoff: float) -> str:
 def _as_points(values: ArrayLike, name: str) -> tuple[NDArray[np.float64], int | None]:
     """Return (n, d) points, and how many of them are a batch where they came as batches of one size."""
     size = None
+    if hasattr(values, "positions"):
+        raise TypeError(
+            f"{name}: {type(values).__name__} is no array; give its .positions, with cell=atoms.cell and"
+            " periodic=atoms.pbc of ASE, or use broadphase.adapters.ase.neighbor_list, which takes atoms as they are"
+        )
     numbers = as_numbers(values, name=name)
     if numbers.ndim == 3:
         size = numbers.shape[1]
@@ -472,6 +602,51 @@ def _as_reaches(values: ArrayLike, points: NDArray[Any], name: str) -> NDArray[n
     if bad is not None:
         raise ValueError(f"{name}: row {bad} is {reaches[bad]}, which is not 0 and not from 1e-150 to 1e150")
     return reaches
+
+
+def _checked_table(table: NDArray[np.float64]) -> float:
+    """Return the longest cutoff of a table; each must be allowed."""
+    for cutoff in np.unique(table).tolist():
+        if cutoff != NO_PAIR:
+            _checked_cutoff(cutoff)
+    return max(float(table.max()), 0.0)
+
+
+def _rules(
+    counts: tuple[int, ...],
+    table: NDArray[np.float64] | None,
+    kinds: NDArray[np.int32] | None,
+    other_kinds: NDArray[np.int32] | None,
+    ignored: NDArray[np.int64] | None,
+) -> Any:
+    if table is None and ignored is None:
+        return None
+    return _native.neighbor_rules(counts[0], len(counts) == 2, table, kinds, other_kinds, ignored)
+
+
+def _as_sight(
+    headings: ArrayLike | None, angle: Any, points: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Return where points look, and one angle or that of each."""
+    if headings is None or angle is None:
+        if headings is None and angle is None:
+            return None, None
+        raise TypeError("headings= and angle= belong together")
+    looking = np.array(as_reals(headings, "headings"), order="C")
+    if looking.ndim == 3:
+        looking = looking.reshape(-1, looking.shape[2])
+    if looking.shape != points.shape:
+        raise ValueError(f"headings must have shape {points.shape}, as points, not {looking.shape}")
+    require_finite(looking, "headings")
+    angles = np.array(as_reals(angle, "angle"), order="C")
+    if angles.shape not in {(), (len(points),)}:
+        raise ValueError(f"angle must be one number or have shape ({len(points)},), not {angles.shape}")
+    angles = np.atleast_1d(angles)
+    bad = first_bad_row(~((angles >= 0) & (angles <= np.pi)))
+    if bad is not None:
+        row = f": row {bad}" if np.ndim(angle) else ""
+        raise ValueError(f"angle{row} is {angles[bad]}, and must be from 0 to pi radians")
+    return looking, angles
 
 
 def _checked_cutoff(cutoff: float) -> float:

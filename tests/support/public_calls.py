@@ -138,6 +138,10 @@ def functions():
         "full": True, "distances": True, "vectors": True, "shifts": True, "sort": True, "workers": 1,
     }  # fmt: skip
     yield "neighbors", bp.neighbors, {"points": CUBE, "cutoff": np.ones(8)}
+    yield "neighbors", bp.neighbors, {
+        "points": CUBE, "cutoff": np.ones((2, 2)), "species": np.arange(8) % 2, "ignore_pairs": np.array([[0, 1]]),
+        "headings": CUBE, "angle": 1.0,
+    }  # fmt: skip
     yield "NeighborList", bp.NeighborList, {
         "cutoff": 1.0, "skin": 0.2, "periodic": True, "full": True, "distances": True, "vectors": True, "shifts": True,
         "sort": True, "workers": 1,

@@ -230,6 +230,11 @@ def neighbor_calls():
         yield name, functools.partial(near, **all_of, cell=np.eye(dim) * 30), {"points": points}
         yield name, functools.partial(near, workers=2), {"points": points, "other": points[::2].copy()}
         yield name, bp.neighbors, {"points": points, "cutoff": rng.uniform(0, 0.7, 1500)}
+        yield name, bp.neighbors, {
+            "points": points, "cutoff": np.ones((3, 3)), "species": rng.integers(0, 3, 1500),
+            "ignore_pairs": rng.integers(0, 1500, (900, 2)),
+        }  # fmt: skip
+        yield name, near, {"points": points, "headings": rng.normal(size=(1500, dim)), "angle": np.full(1500, 1.0)}
         yield name, lambda points, other, first, second: bp.neighbors(points, (first, second), other), {
             "points": points, "other": points[:700], "first": np.full(1500, 0.6), "second": np.full(700, 0.6),
         }  # fmt: skip

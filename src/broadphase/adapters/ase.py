@@ -105,23 +105,33 @@ def _listed(
 ) -> tuple[Any, ...]:
     """Return where the pairs of each atom start, and what the letters i, j, d, D and S stand for, or None."""
     count = len(places)
-    by_element = isinstance(cutoff, Mapping)
-    limits = np.asarray(max(cutoff.values(), default=0.0) if isinstance(cutoff, Mapping) else cutoff, np.float64)
-    if limits.ndim and len(limits) != count:
-        raise ValueError(f"cutoff: {len(limits)} radii for {count} atoms")
-    if limits.ndim and count and (limits == limits[0]).all():
-        limits = 2 * limits[0]
+    limits: Any
+    elements = radii = selves = None
     # A pair at exactly the cutoff is none.
-    if not limits.ndim and not by_element and limits > 0:
-        limit, radii = np.nextafter(limits, 0.0), None
+    if isinstance(cutoff, Mapping):
+        limits = _limits_by_element(cutoff)
+        if numbers is None:
+            raise ValueError("cutoff: by elements, and numbers is None")
+        elements = np.array(numbers, np.int64)
+        selves = np.isin(elements, [one for one, other in limits if one == other])
     else:
-        limit, radii = np.maximum(limits, 0.0), limits if limits.ndim else np.full(count, limits / 2)
-    are_listed = both and radii is None and not self_interaction and not by_element
+        given = np.asarray(cutoff, np.float64)
+        if given.ndim and len(given) != count:
+            raise ValueError(f"cutoff: {len(given)} radii for {count} atoms")
+        if given.ndim and count and (given == given[0]).all():
+            given = 2 * given[0]
+        if not given.ndim and given > 0:
+            limits = np.nextafter(given, 0.0)
+        else:
+            limits, radii = np.maximum(given, 0.0), given if given.ndim else np.full(count, given / 2)
+            selves = radii > 0
+    are_listed = both and radii is None and not self_interaction
     near: Any = bp.neighbors(
         places,
-        limit,
+        limits,
         cell=vectors,
         periodic=repeats,
+        species=elements,
         full=are_listed,
         distances="d" in quantities or radii is not None,
         vectors="D" in quantities,
@@ -135,14 +145,6 @@ def _listed(
         )
         return near.offsets.view(np.int64), first, second, near.distances, near.vectors, shifts
     pairs, lengths, differences, shifts = near.pairs, near.distances, near.vectors, near.shifts
-    selves = None if radii is None else radii > 0
-    if by_element:
-        table = _limits_by_element(cutoff, numbers)
-        elements = np.array(numbers)
-        inside = lengths < table[elements[pairs[:, 0]], elements[pairs[:, 1]]]
-        pairs, lengths = pairs[inside], lengths[inside]
-        differences, shifts = (None if one is None else one[inside] for one in (differences, shifts))
-        radii, selves = None, table[elements, elements] > 0
     if not self_interaction:
         selves = None
     elif selves is None:
@@ -154,17 +156,14 @@ def _listed(
     return tuple(one.view(np.int64) if one is not None and one.dtype.kind == "i" else one for one in listed)
 
 
-def _limits_by_element(cutoff: Any, numbers: Any) -> NDArray[np.float64]:
-    """Return the cutoffs of pairs of elements: 0 for those that are not named."""
-    if numbers is None:
-        raise ValueError("cutoff: by elements, and numbers is None")
-    elements = np.array(numbers)
-    table = np.zeros((elements.max(initial=0) + 1,) * 2)
-    for (one, other), limit in cutoff.items():
-        pair = tuple(_NUMBERS[name] if isinstance(name, str) else int(name) for name in (one, other))
-        if max(pair) < len(table):
-            table[pair] = table[pair[::-1]] = limit
-    return table
+def _limits_by_element(cutoff: Mapping[tuple[int | str, int | str], float]) -> dict[tuple[int, int], float]:
+    """Return the longest distance of the pairs of elements that can be near each other; the last of two that differ."""
+    limits: dict[tuple[int, int], float] = {}
+    for names, limit in cutoff.items():
+        one, other = (_NUMBERS[name] if isinstance(name, str) else int(name) for name in names)
+        limits.pop((other, one), None)
+        limits[one, other] = float(limit)
+    return {pair: float(np.nextafter(limit, 0.0)) for pair, limit in limits.items() if limit > 0}
 
 
 def _either(positions: Any, coordinates: Any) -> Any:
