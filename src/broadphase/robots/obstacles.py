@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native
+from broadphase.arguments import as_array
 from broadphase.errors import UnsupportedQueryError
 from broadphase.narrow.clearance import as_placed
 from broadphase.shapes import Shape, Shapes, Sphere
@@ -75,7 +76,8 @@ class Obstacles:
     ) -> None:
         given = _copied(shapes, "shapes")
         if points is not None:
-            places = as_vectors(points if np.size(points) else np.empty((0, 3)), "points", 3).rows
+            listed = as_array(points, "points")
+            places = as_vectors(listed if listed.size else np.empty((0, 3)), "points", 3).rows
             balls = Sphere(radius)
             if len(balls) not in (1, len(places)):
                 raise ValueError(f"radius has {len(balls)} rows for {len(places)} points")
