@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "bindings.hpp"
 #include "query/filter.hpp"
 #include "query/queries.hpp"
+#include "query/sight.hpp"
 
 namespace broadphase::python {
 
@@ -107,9 +109,35 @@ class RowFilter {
     filter_.ignored_step = rows.shape(0) == 1 ? 0 : rows.shape(1);
     ignored_ = std::move(rows);
   }
+  // Queries at (q, d) points with (q, d) headings see what lies within their angle: rows by places, (n, d), in a
+  // periodic world with these edges, or by the centers of boxes.
+  void set_sight(Table<double> points, Table<double> headings, Vector<double> angles, Table<double> places,
+                 std::optional<Vector<double>> edges) {
+    see(points, headings, angles).look_at(places.data(), edges ? edges->data() : nullptr);
+    places_ = std::move(places);
+    edges_ = std::move(edges);
+  }
+  void set_sight_of_boxes(Table<double> points, Table<double> headings, Vector<double> angles, AnyArray lower,
+                          AnyArray upper) {
+    see(points, headings, angles).look_at(any_boxes(lower, upper));
+    boxes_[0] = std::move(lower);
+    boxes_[1] = std::move(upper);
+  }
   const QueryFilter& get() const { return filter_; }
 
  private:
+  RowSight& see(const Table<double>& points, const Table<double>& headings, const Vector<double>& angles) {
+    const Sight sight{headings.data(), angles.data(), angles.shape(0) == 1};
+    sight_ = std::make_unique<RowSight>(sight, points.data(), points.shape(0), points.shape(1));
+    filter_.sight = sight_.get();
+    points_ = points;
+    return *sight_;
+  }
+
+  std::unique_ptr<RowSight> sight_;
+  Table<double> points_, places_;
+  std::optional<Vector<double>> edges_;
+  AnyArray boxes_[2];
   Words layers_[4];
   Table<std::int32_t> ignored_;
   QueryFilter filter_;

@@ -214,7 +214,7 @@ class ManyQueries {
         queries_(tree(), boxes_, filter_, chosen_kernels(),
                  distinct_ != nullptr ? distinct_->next_copy.data() : nullptr),
         rows_(boxes.count()),
-        can_match_((filter_.has_layers() || ignores_many()) && has_inner_blocks(tree())) {
+        can_match_((filter_.has_layers() || ignores_many()) && filter_.sight == nullptr && has_inner_blocks(tree())) {
     // There may still be many copies among rows that match.
     all_match_ = matching_ != nullptr ? LayerMatch::of(filter, 0) : LayerMatch{};
     all_version_ = matching_ != nullptr ? filter.version : copies_.of_tree ? copies_.of_tree->when.version : 0;

@@ -188,7 +188,7 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
   const QueryFilter allowed = filter != nullptr ? filter->get() : QueryFilter();
   const std::size_t count = centers.shape(0), requested = wanted + allowed.ignored_count;
   NearestAnswers answers;
-  if (allowed.allows_all() || allowed.has_layers() || wanted == 0 || requested > NearestTogether::kMostWanted) {
+  if (allowed.allows_all() || allowed.is_selective() || wanted == 0 || requested > NearestTogether::kMostWanted) {
     answers = nearest_of(index, lower, upper, centers, wanted, farthest, filter, workers);
   } else {
     // Points can be walked together without a filter, and with so many more wanted, none of the others is missing once
@@ -328,7 +328,10 @@ void bind_tree_queries(nb::module_& module) {
       .def(nb::init<>())
       .def("set_layers", &RowFilter::set_layers, "row_layer"_a, "row_mask"_a, "query_layer"_a, "query_mask"_a,
            "version"_a)
-      .def("set_ignored", &RowFilter::set_ignored, "rows"_a);
+      .def("set_ignored", &RowFilter::set_ignored, "rows"_a)
+      .def("set_sight", &RowFilter::set_sight, "points"_a, "headings"_a, "angles"_a, "places"_a, "edges"_a.none())
+      .def("set_sight_of_boxes", &RowFilter::set_sight_of_boxes, "points"_a, "headings"_a, "angles"_a, "lower"_a,
+           "upper"_a);
   module.def("query_boxes", &query_boxes, "index"_a, "lower"_a, "upper"_a, "query_lower"_a, "query_upper"_a,
              "filter"_a.none(), "workers"_a, "loosely"_a = false);
   module.def("query_balls", &query_balls, "index"_a, "lower"_a, "upper"_a, "centers"_a, "radii"_a, "filter"_a.none(),

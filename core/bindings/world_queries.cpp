@@ -229,7 +229,7 @@ class PartSearch {
     // As for boxes: points that are far apart in their order have hardly a block in common.
     constexpr std::size_t kRowsForAPoint = 32;
     if (table_.count >= kManyQueries && table_.count >= part_.bodies->slots() / kRowsForAPoint &&
-        !filter.has_layers() && all.can_walk_together(wanted, table_.count)) {
+        !filter.is_selective() && all.can_walk_together(wanted, table_.count)) {
       all.each_group<Scratch>(
           places, D, workers,
           [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t count, Scratch& scratch) {

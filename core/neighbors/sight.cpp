@@ -1,11 +1,9 @@
 #include "neighbors/sight.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numbers>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -13,46 +11,6 @@
 namespace broadphase {
 
 namespace {
-
-// The cone of what is within an angle of a heading.
-class Cone {
- public:
-  Cone(const double* heading, std::size_t dimension, double angle) {
-    double largest = 0;
-    for (std::size_t axis = 0; axis < dimension; ++axis) largest = std::max(largest, std::abs(heading[axis]));
-    // Of the size of one, so that no product with a vector is too large or too small.
-    for (std::size_t axis = 0; axis < dimension; ++axis) heading_[axis] = largest > 0 ? heading[axis] / largest : 0.0;
-    is_all_ = angle >= std::numbers::pi || !(largest > 0);
-    is_forward_ = angle <= std::numbers::pi / 2;
-    sine_ = std::sin(angle);
-    cosine_ = std::cos(angle);
-  }
-
-  template <std::size_t D>
-  bool holds(const double* vector) const {
-    if (is_all_) return true;
-    if constexpr (D == 2) {
-      const double along = heading_[0] * vector[0] + heading_[1] * vector[1];
-      return is_within(along, std::abs(heading_[0] * vector[1] - heading_[1] * vector[0]));
-    } else {
-      const double along = heading_[0] * vector[0] + heading_[1] * vector[1] + heading_[2] * vector[2];
-      const double x = heading_[1] * vector[2] - heading_[2] * vector[1],
-                   y = heading_[2] * vector[0] - heading_[0] * vector[2],
-                   z = heading_[0] * vector[1] - heading_[1] * vector[0];
-      return is_within(along, std::sqrt(x * x + y * y + z * z));
-    }
-  }
-
- private:
-  // By the sine of what is left of the angle, which is as exact near 0 and pi as elsewhere.
-  bool is_within(double along, double across) const {
-    return sine_ * along >= cosine_ * across && !(is_forward_ && along < 0);
-  }
-
-  std::array<double, 3> heading_{};
-  double sine_, cosine_;
-  bool is_all_, is_forward_;
-};
 
 template <std::size_t D>
 void keep_seen(NeighborLists& lists, const Sight& sight, Interrupt& interrupt) {
@@ -62,7 +20,7 @@ void keep_seen(NeighborLists& lists, const Sight& sight, Interrupt& interrupt) {
   const double* vectors = entries.vectors.get();
   std::int64_t kept = 0;
   for (std::size_t point = 0; point + 1 < offsets.size(); ++point) {
-    const Cone cone(sight.headings + point * D, D, sight.angles[sight.is_one_angle ? 0 : point]);
+    const Cone cone = sight.cone(point, D);
     for (auto k = static_cast<std::size_t>(offsets[point]); k < static_cast<std::size_t>(offsets[point + 1]); ++k) {
       is_seen[k] = cone.holds<D>(vectors + k * D) ? 1 : 0;
       kept += is_seen[k];

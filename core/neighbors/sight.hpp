@@ -6,17 +6,11 @@
 #include <vector>
 
 #include "neighbors/lists.hpp"
+#include "query/sight.hpp"
 
 namespace broadphase {
 
-// Where each point looks, (n, d), of any length but zero, which looks everywhere; and how far to either side it sees,
-// in radians from 0 to pi: one angle for each point, or one for all.
-struct Sight {
-  const double *headings, *angles;
-  bool is_one_angle;
-};
-
-// Keeps the entries whose vectors are within the angle of the heading of their point, and those without a length.
+// Keeps the entries whose vectors are within sight of their point, and those without a length.
 // Precondition: the entries have vectors. O(points + entries) time.
 void keep_in_sight(NeighborLists& lists, const Sight& sight, Interrupt& interrupt);
 

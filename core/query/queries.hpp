@@ -14,6 +14,7 @@
 #include "base/exact_sum.hpp"
 #include "base/wide_number.hpp"
 #include "boxes/any_boxes.hpp"
+#include "query/sight.hpp"
 
 namespace broadphase {
 
@@ -32,25 +33,31 @@ struct QueryFilter {
   const std::int32_t* ignored = nullptr;
   std::size_t ignored_count = 0, ignored_step = 0;  // of one query; from query to query, 0 where one list is for all
   bool is_uniform = false;                          // all queries have one layer and one mask
+  const RowSight* sight = nullptr;                  // or all are seen
   // While it is the same, so are the rows of a tree, their boxes, and their layers and masks.
   std::uint64_t version = kNoVersion;
 
   bool has_layers() const { return row_layer != nullptr; }
-  bool allows_all() const { return !has_layers() && ignored_count == 0; }
+  // Whether any number of rows may be rejected.
+  bool is_selective() const { return has_layers() || sight != nullptr; }
+  bool allows_all() const { return !is_selective() && ignored_count == 0; }
   bool allows(std::size_t row, std::size_t query) const {
     if (has_layers() && ((row_layer[row * row_layer_step] & query_mask[query]) == 0 ||
                          (query_layer[query] & row_mask[row * row_mask_step]) == 0))
       return false;
-    return ignored_count == 0 || !ignores(row, query);
+    if (ignored_count > 0 && ignores(row, query)) return false;
+    return sight == nullptr || sight->sees(row, query);
   }
   QueryFilter without_layers() const {
     QueryFilter rest = *this;
     rest.row_layer = nullptr;
     return rest;
   }
+  // What is left for all queries of one layer and one mask.
   QueryFilter without_ignored() const {
     QueryFilter rest = *this;
     rest.ignored_count = 0;
+    rest.sight = nullptr;
     return rest;
   }
   const std::int32_t* ignored_by(std::size_t query) const { return ignored + query * ignored_step; }

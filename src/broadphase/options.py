@@ -65,6 +65,13 @@ class QueryOptions:
     batch: Any = None  # int64, (q,), or int; None: rows of all keys
     ignore: Any = None  # rows or handles that each query leaves out, (q,), (q, k), (1, k) or int; -1 is none
     own: NDArray[np.int32] | None = None  # (q,), a row in use that each query leaves out besides: the one that asks
+    # Where queries are, where they look, and how far to either side they see; None: all round.
+    _sight: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None = None
+
+    @property
+    def sight(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+        """What `set_sight` of the core's filter takes first."""
+        return self._sight
 
     @classmethod
     def of(cls, query: str, keywords: Mapping[str, Any], own: NDArray[np.int32] | None = None) -> QueryOptions:

@@ -14,6 +14,7 @@ from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import unknown_name
 from broadphase.filters import as_ignored_pairs
 from broadphase.representations import shown
+from broadphase.sight import as_sight
 from broadphase.species import NO_PAIR, cutoffs_by_species
 from broadphase.workers import worker_count
 
@@ -253,7 +254,7 @@ def neighbors(
             dimension = max(dimension, others.shape[1])
             own, others = (one if len(one) else np.empty((0, dimension)) for one in (own, others))
     cells, repeats = _as_cells(cell, periodic, dimension)
-    looking, angles = _as_sight(headings, angle, own)
+    looking, angles = as_sight(headings, angle, *own.shape) or (None, None)
     if others is None:
         [keys], other_keys = _as_keys(batch, (own,), (size,), cells, cell), None
     else:
@@ -622,31 +623,6 @@ def _rules(
     if table is None and ignored is None:
         return None
     return _native.neighbor_rules(counts[0], len(counts) == 2, table, kinds, other_kinds, ignored)
-
-
-def _as_sight(
-    headings: ArrayLike | None, angle: Any, points: NDArray[np.float64]
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Return where points look, and one angle or that of each."""
-    if headings is None or angle is None:
-        if headings is None and angle is None:
-            return None, None
-        raise TypeError("headings= and angle= belong together")
-    looking = np.array(as_reals(headings, "headings"), order="C")
-    if looking.ndim == 3:
-        looking = looking.reshape(-1, looking.shape[2])
-    if looking.shape != points.shape:
-        raise ValueError(f"headings must have shape {points.shape}, as points, not {looking.shape}")
-    require_finite(looking, "headings")
-    angles = np.array(as_reals(angle, "angle"), order="C")
-    if angles.shape not in {(), (len(points),)}:
-        raise ValueError(f"angle must be one number or have shape ({len(points)},), not {angles.shape}")
-    angles = np.atleast_1d(angles)
-    bad = first_bad_row(~((angles >= 0) & (angles <= np.pi)))
-    if bad is not None:
-        row = f": row {bad}" if np.ndim(angle) else ""
-        raise ValueError(f"angle{row} is {angles[bad]}, and must be from 0 to pi radians")
-    return looking, angles
 
 
 def _checked_cutoff(cutoff: float) -> float:

@@ -829,9 +829,11 @@ class BoxIndex(queries.Queries):
         layer, mask = allowed.layer, allowed.mask
         ignored = self._store.ignored(allowed.ignore, count, allowed.own)
         has_layers = not (layer is None and mask is None and own_layer is None and own_mask is None)
-        if not has_layers and ignored is None:
+        if not has_layers and ignored is None and allowed.sight is None:
             return None
         query_filter = _native.QueryFilter()
+        if allowed.sight is not None:
+            query_filter.set_sight_of_boxes(*allowed.sight, *self._store.views)
         if has_layers:
             every = np.array([ALL_BITS], np.uint64)  # for all rows
             query_filter.set_layers(

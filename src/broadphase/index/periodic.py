@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from broadphase import _native, thresholds
-from broadphase.errors import InvalidBoxError
+from broadphase.errors import InvalidBoxError, UnsupportedQueryError
 from broadphase.filters import as_attribute
 from broadphase.index.bvh import BVH
 from broadphase.periods import out_of_cell
@@ -60,6 +60,8 @@ class CellSearch:
 
     def answer(self, walk: Walk, store: BoxStore, options: QueryOptions, workers: int) -> tuple[Any, ...]:
         """Find the rows of which an image is what a walk looks for, with the rows of `store` that options ignore."""
+        if options.sight is not None:
+            raise UnsupportedQueryError("headings are not supported in a periodic cell; in a world that wraps they are")
         ignored = store.ignored(options.ignore, walk.query_count, options.own)
         given = *walk.given, workers, replace(options, ignore=ignored, own=None)
         if walk.kind == "boxes":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 
-from broadphase.arguments import as_array, as_real, as_whole
+from broadphase.arguments import as_array, as_real, as_reals, as_whole
 from broadphase.boxes.checking import as_points, first_bad_row, require_finite, require_no_nan
 from broadphase.boxes.forms import as_one_box
 from broadphase.boxes.numbers import as_numbers
@@ -27,6 +27,7 @@ from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, 
 from broadphase.index.store import checked_corners
 from broadphase.options import QueryKeywords, shows_query_options
 from broadphase.shapes.parameters import Parameter, common_count
+from broadphase.sight import Sight, as_sight
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -411,6 +412,8 @@ def nearest(
     max_distance: ArrayLike = np.inf,
     *,
     rows: ArrayLike | None = None,
+    headings: ArrayLike | None = None,
+    angle: ArrayLike | None = None,
     exclude_self: bool = True,
     **options: Unpack[QueryKeywords],
 ) -> Nearest:
@@ -427,6 +430,11 @@ def nearest(
     rows : array_like of int, shape (q,), or int, optional
         In place of `points`: rows whose places are the points, in an index the centers of their boxes, in a world the
         positions of its bodies. An infinite box is an error that names its row.
+    headings : array_like, shape (q, d), or (d,) for all, optional
+        Where each point looks, of any length, d = 2 or 3: it finds those rows alone whose places lie at most `angle` to
+        either side. At the same place, or with a heading of zero, it sees all.
+    angle : float or array_like of float, shape (q,)
+        Of `headings`, in radians, from 0 to π: half of the field of view.
     exclude_self : bool
         Whether each of these rows is left out of its own result.
     **options
@@ -475,7 +483,7 @@ def nearest(
     ([[1], [0]], [1])
     """
     found: Nearest
-    if (few := self._few) is not None:
+    if (few := self._few) is not None and headings is None and angle is None:
         answer = few.nearest(points, k, max_distance, rows, exclude_self, options)
         if answer is not NotImplemented:
             found = answer
@@ -485,6 +493,9 @@ def nearest(
     (places, limits), is_one = together(points=at, max_distance=nonnegative(max_distance, "max_distance"))
     if own is not None:
         own = np.broadcast_to(own, len(places))
+    if headings is not None or angle is not None:
+        given = {**options, "_sight": (places, *_sight_of(headings, angle, *places.shape))}
+        return with_columns(self._result("nearest", (places, k, limits), is_one, given, own), k)
     found = self._result("nearest", (places, k, limits), is_one, options, own)
     return with_columns(found, k)
 
@@ -834,6 +845,16 @@ def _points_of(
     own, places = asked._places(numbers.reshape(1) if numbers.ndim == 0 else numbers)
     at = finite_points(places, "points", asked.dim).rows
     return Parameter(at, numbers.ndim == 0), own if exclude_self else None
+
+
+def _sight_of(headings: ArrayLike | None, angle: ArrayLike | None, count: int, dim: int) -> Sight:
+    if dim not in (2, 3):
+        raise ValueError(f"headings are for 2 or 3 dimensions, not {dim}")
+    if headings is not None and np.ndim(looking := as_reals(headings, "headings")) == 1:
+        headings = np.broadcast_to(looking, (count, len(looking)))
+    sight = as_sight(headings, angle, count, dim)
+    assert sight is not None  # one of both is given
+    return sight
 
 
 # One query, or many --------------------------------------------------------------------------------------------------

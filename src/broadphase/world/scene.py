@@ -59,6 +59,7 @@ class Asked(NamedTuple):
     batch: NDArray[np.int64] | None
     ignored: Rows | None  # (q, k), or (1, k) for all
     workers: int
+    sight: Any = None  # as in `QueryOptions`
 
 
 class Part(NamedTuple):
@@ -145,7 +146,8 @@ class Scene:
             bits = names.bits_of_queries(layer, count, "layer"), names.bits_of_queries(mask, count, "mask")
         batch = None if keys is None else as_attribute("batch", keys, count, np.int64)
         ignored = self.columns.rows.ignored(self._handles(options.ignore), count, options.own)
-        return Asked(count, bits, batch, ignored, self.broad.threads if workers is None else worker_count(workers))
+        threads = self.broad.threads if workers is None else worker_count(workers)
+        return Asked(count, bits, batch, ignored, threads, options.sight)
 
     def _handles(self, ignore: Any) -> Any:
         """Give the handles of actors in place of them."""
@@ -253,7 +255,7 @@ class Scene:
 
     def _as_queried(self, tree: _native.BlockIndex | None, shapes: Shapes, asked: Asked) -> _native.BodiesInTree:
         changes = self._guard.changes
-        allowed = _native_filter(self.columns.rows.bits, asked, changes)
+        allowed = _native_filter(self.columns, asked, changes)
         return _native.BodiesInTree(
             tree, shapes.store, shapes.boxes, shapes.geometries.in_core, allowed, self._limits, changes
         )
@@ -273,19 +275,23 @@ class Scene:
         return cast("Rows", _native.sticking_out(columns.seen.boxes[: columns.slots], limits, alive))
 
 
-def _native_filter(own: tuple[Any, Any], asked: Asked, changes: int) -> _native.QueryFilter | None:
-    """Give what the queries may find to the core.
-
-    `own` are layers and masks by row, or None, and `changes` how many changes of the world have begun.
-    """
-    if asked.bits is None and own[0] is None and own[1] is None and asked.ignored is None:
+def _native_filter(columns: Columns, asked: Asked, changes: int) -> _native.QueryFilter | None:
+    """Give what the queries may find to the core; `changes` is how many changes of the world have begun."""
+    own = columns.rows.bits
+    has_layers = asked.bits is not None or own[0] is not None or own[1] is not None
+    if not has_layers and asked.ignored is None and asked.sight is None:
         return None
     allowed = _native.QueryFilter()
-    if asked.bits is not None or own[0] is not None or own[1] is not None:
+    if has_layers:
         blanks = np.ones(1, np.uint64), np.full(1, ALL_BITS)  # of all rows
         of_layer, of_mask = (blank if bits is None else bits for bits, blank in zip(own, blanks, strict=True))
         layers, masks = (np.full(asked.query_count, ALL_BITS),) * 2 if asked.bits is None else asked.bits
         allowed.set_layers(of_layer, of_mask, layers, masks, changes)
     if asked.ignored is not None:
         allowed.set_ignored(asked.ignored)
+    if asked.sight is not None:
+        bounds = columns.period_bounds
+        edges = None if bounds is None else bounds[1] - bounds[0]
+        points, headings, angles = asked.sight
+        allowed.set_sight(points, headings, angles, columns.seen.positions[: columns.slots], edges)
     return allowed
