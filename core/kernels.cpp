@@ -4,6 +4,7 @@
 #include "brute_force/overlap_kernel.hpp"
 #include "grid/look_up_kernel.hpp"
 #include "grid/sweep_cell_kernel.hpp"
+#include "neighbors/group_kernel.hpp"
 #include "neighbors/window_kernel.hpp"
 #include "simd/lanes.hpp"
 
@@ -45,6 +46,7 @@ const Kernels kKernels = {
     name_rows,
     {BROADPHASE_SCALAR_ONLY(look_up<1>), look_up<2>, look_up<3>, BROADPHASE_RARE(look_up<4>)},
     window_hits,
+    next_near_leaf,
 };
 
 }  // namespace broadphase::BROADPHASE_LEVEL

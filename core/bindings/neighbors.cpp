@@ -1,6 +1,7 @@
 // Points within a cutoff of one another.
 #include "neighbors/candidates.hpp"
 #include "neighbors/lists.hpp"
+#include "neighbors/nearest.hpp"
 #include "neighbors/pair_rules.hpp"
 #include "neighbors/search.hpp"
 #include "neighbors/sight.hpp"
@@ -127,8 +128,14 @@ OverlappingBoxes overlaps(const BoxView<double>& first, const BoxView<double>* s
   return {std::move(pairs.block), pairs.size, pairs.stride};
 }
 
-// (pairs, offsets or None, details); with offsets, pairs are in the order of their first points. `find` returns pairs
-// of points and others. With sight, or only the nearest of each: those that are left of the lists.
+// (pairs, offsets or None, details).
+nb::tuple result_of(NeighborPairs& found, const nb::object& offsets) {
+  const nb::tuple more = details(found);
+  return as_tuple(Pairs{std::move(found.rows), found.size, found.capacity}, offsets, more);
+}
+
+// As result_of; with offsets, pairs are in the order of their first points. `find` returns pairs of points and others.
+// With sight, or only the nearest of each: those that are left of the lists.
 template <class Find>
 nb::tuple result(std::size_t points, std::size_t others, bool by_point, bool both, bool sorted, unsigned workers,
                  Find&& find, const std::optional<Sight>& sight = std::nullopt,
@@ -142,9 +149,7 @@ nb::tuple result(std::size_t points, std::size_t others, bool by_point, bool bot
     if (nearest) keep_nearest(lists, *nearest, interrupt);
   });
   NeighborPairs& found = by_point ? lists.entries : pairs;
-  const nb::tuple more = details(found);
-  const nb::object offsets = by_point ? as_array(std::move(lists.offsets)) : nb::none();
-  return as_tuple(Pairs{std::move(found.rows), found.size, found.capacity}, offsets, more);
+  return result_of(found, by_point ? as_array(std::move(lists.offsets)) : nb::none());
 }
 
 nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, std::optional<KeyedSet> keys,
@@ -177,6 +182,29 @@ nb::tuple neighbors(Table<double> points, std::optional<Table<double>> others, s
         return find_neighbors(query, chosen_kernels().window_hits, overlaps, workers, interrupt);
       },
       sight, nearest);
+}
+
+nb::tuple nearest_neighbors(Table<double> points, std::optional<Table<double>> others, std::optional<KeyedSet> keys,
+                            std::optional<KeyedSet> other_keys, Matrices vectors_of_cells, AxisFlags periodic,
+                            double cutoff, std::size_t wanted, bool distances, bool vectors, bool shifts,
+                            unsigned workers) {
+  const std::vector<Cell> cells = cells_of(vectors_of_cells, periodic);
+  NearestQuery query;
+  query.points = points_of(points, std::nullopt);
+  query.cross = others.has_value();
+  if (query.cross) query.others = points_of(*others, std::nullopt);
+  query.keys = keys_of(keys);
+  query.other_keys = keys_of(other_keys);
+  query.cells = cells.data();
+  query.cell_count = cells.size();
+  query.wanted = wanted;
+  query.cutoff = cutoff;
+  query.distances = distances;
+  query.vectors = vectors;
+  query.shifts = shifts;
+  NeighborLists lists = at_work(
+      [&](Interrupt& interrupt) { return find_nearest(query, chosen_kernels().next_near_leaf, workers, interrupt); });
+  return result_of(lists.entries, as_array(std::move(lists.offsets)));
 }
 
 NeighborCandidates candidates(Table<double> points, std::optional<KeyedSet> keys, Matrices vectors, AxisFlags periodic,
@@ -297,6 +325,9 @@ void bind_neighbors(nb::module_& module) {
              "headings"_a.none(), "angles"_a.none(), "nearest"_a.none());
   module.def("nearest_table", &nearest_table, "offsets"_a, "rows"_a, "distances"_a, "vectors"_a.none(),
              "shifts"_a.none(), "width"_a);
+  module.def("nearest_neighbors", &nearest_neighbors, "points"_a, "others"_a.none(), "keys"_a.none(),
+             "other_keys"_a.none(), "cells"_a, "periodic"_a, "cutoff"_a, "wanted"_a, "distances"_a, "vectors"_a,
+             "shifts"_a, "workers"_a);
   module.def("lattices", &lattices, "cells"_a, "periodic"_a);
   nb::class_<NeighborCandidates>(module, "NeighborCandidates")
       .def("__len__", &NeighborCandidates::count)

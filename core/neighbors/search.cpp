@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "neighbors/point_rows.hpp"
+
 namespace broadphase {
 
 double largest_square(double cutoff) {
@@ -25,13 +27,6 @@ double largest_square(double cutoff) {
 }
 
 namespace {
-
-// An image of the other rows.
-struct Image {
-  Vector3 in_frame{}, exact{};
-  Shift shift{};
-  int order = 0;  // of its cells to none: lexicographic
-};
 
 // Positions of points in their rows.
 struct Hits {
@@ -181,41 +176,8 @@ class Search {
     if (others_.far_row() >= 0) throw FarPoint(!part.one_set, others_.far_row());
   }
 
-  // How far numbers of the frame may be off the numbers that decide.
   double rounded_by(const FramedPoints& own, const FramedPoints& others) const {
-    constexpr double kRounding = 0x1p-48;
-    double error = 0;
-    if (lattice().count() > 0) {
-      double wide = part_.cutoff;
-      std::array<std::int64_t, 3> most_cells{};
-      for (std::size_t k = lattice().count(); k-- > 0;) {
-        double across = wide;
-        for (std::size_t above = k; above < lattice().count(); ++above)
-          across += (static_cast<double>(most_cells[above]) + 1) * std::abs(lattice().components(above)[k]);
-        const double cells = across / lattice().edge(k) + 2;
-        if (!(cells < 1e6)) throw ManyImages();
-        most_cells[k] = static_cast<std::int64_t>(cells);
-      }
-      for (std::size_t l = 0; l < 3; ++l) {
-        if (lattice().is_apart(l)) continue;
-        error += std::max(own.most(l), others.most(l));
-      }
-      for (std::size_t l = 0; l < 3; ++l) {
-        double shifts = std::max(own.most_wraps(l), others.most_wraps(l));
-        for (std::size_t k = 0; k < lattice().count(); ++k)
-          shifts += static_cast<double>(most_cells[k]) * static_cast<double>(std::abs(lattice().combination(k)[l]));
-        if (!(shifts < 2 * Lattice::kMostCells)) throw ManyImages();
-        for (const double component : part_.cell->vectors[l]) error += shifts * std::abs(component);
-      }
-    }
-    return error * kRounding;
-  }
-
-  // Of a cutoff, or of the reach of a point: longer, by what numbers are off. A pair at no distance at all is found
-  // too.
-  static double reach_of(double cutoff, double error) {
-    constexpr double kSlack = 1 + 1e-11;
-    return std::max((cutoff + 4 * error) * kSlack, std::numeric_limits<double>::min());
+    return broadphase::rounded_by(lattice(), *part_.cell, part_.cutoff, own, others);
   }
 
   // Cells of y and z as wide as the reach, or wider where there are few points: then rows cost more than points that
@@ -307,18 +269,7 @@ class Search {
   }
 
   Image image_of(const std::array<std::int64_t, 3>& cells) const {
-    Image image;
-    for (std::size_t k = 0; k < 3; ++k) {
-      if (cells[k] == 0) continue;
-      if (image.order == 0) image.order = cells[k] < 0 ? -1 : 1;
-      for (std::size_t axis = 0; axis <= k; ++axis)
-        image.in_frame[axis] += static_cast<double>(cells[k]) * lattice().components(k)[axis];
-    }
-    if (image.order == 0) return image;
-    const std::array<std::int64_t, 3> shift = lattice().original(cells);
-    for (std::size_t l = 0; l < 3; ++l) image.shift[l] = static_cast<std::int32_t>(shift[l]);
-    image.exact = part_.cell->translation(image.shift);
-    return image;
+    return broadphase::image_of(lattice(), *part_.cell, cells);
   }
 
   void run_pair(std::size_t row, std::size_t begin, std::size_t end, std::size_t other, const Image& image, Hits& found,

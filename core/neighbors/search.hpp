@@ -4,16 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "batches/rows_by_key.hpp"
 #include "boxes/box_view.hpp"
-#include "neighbors/lattice.hpp"
+#include "neighbors/framed_points.hpp"
 #include "neighbors/pair_rules.hpp"
-#include "neighbors/point_rows.hpp"
 #include "neighbors/windows.hpp"
 
 namespace broadphase {
@@ -34,22 +32,6 @@ struct NeighborQuery {
   double cutoff = 0;                   // the largest of a pair
   const NeighborRules* rules = nullptr;
   bool distances = false, vectors = false, shifts = false;
-};
-
-// What is wrong with a query that only the core can see.
-struct FlatCell : std::invalid_argument {
-  FlatCell(std::size_t cell, bool is_one)
-      : std::invalid_argument("the periodic vectors of the cell do not span a volume"), cell(cell), is_one(is_one) {}
-  std::size_t cell;
-  bool is_one;
-};
-struct FarPoint : std::invalid_argument {
-  FarPoint(bool other, std::int32_t at) : std::invalid_argument("too many cells away"), of_others(other), row(at) {}
-  bool of_others;
-  std::int32_t row;
-};
-struct ManyImages : std::invalid_argument {
-  ManyImages() : std::invalid_argument("the cutoff spans too many cells") {}
 };
 
 // Pairs in columns. `first` and `second` are one block, with `second` at `capacity`.

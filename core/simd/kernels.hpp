@@ -17,6 +17,7 @@ struct CellArrays;
 struct CellRecords;
 struct ConvexWalk;
 struct Fan;
+struct GroupWalk;
 struct LookUps;
 struct NearWalk;
 struct NearestTogether;
@@ -196,6 +197,9 @@ struct Kernels {
 
   // Neighbours: see neighbors/windows.hpp.
   std::size_t (*window_hits)(WindowSearch& search, const WindowHits& hits);
+
+  // Nearest neighbours: see neighbors/group_walk.hpp.
+  bool (*next_near_leaf)(GroupWalk& walk);
 };
 
 template <class T>

@@ -33,6 +33,7 @@ CombineName: TypeAlias = Literal["sum", "max"]
 _COMBINATIONS = ("sum", "max")
 _MOST_POINTS = 2**31 - 64
 _LEAST_CUTOFF, _MOST_CUTOFF = 1e-150, 1e150  # their squares are normal numbers
+_MOST_WANTED = 2**62  # neighbors of a point; far more than fit into memory
 _MOST_SKEWED = 1e6  # cells beyond it are not compared with one another
 
 
@@ -46,8 +47,8 @@ class Neighbors(NamedTuple):
         Row of `points` and row of the other point. Each pair once, first < second; with ``full=True`` also the other
         way round; with `other`, row of `points` and row of `other`.
     offsets : ndarray, shape (n + 1,), int64, or None
-        With ``full=True`` or ``sort=True``, pairs are in the order of their first rows: those of point i are entries
-        ``offsets[i]`` to ``offsets[i + 1]`` of all arrays.
+        With ``full=True``, ``sort=True`` or `k`, pairs are in the order of their first rows: those of point i are
+        entries ``offsets[i]`` to ``offsets[i + 1]`` of all arrays.
     rows : ndarray, shape (m,), int32, or None
         With `offsets`: the second rows, contiguous.
     distances : ndarray, shape (m,), float64, or None
@@ -137,9 +138,10 @@ class NeighborTable(NamedTuple):
 
 def neighbors(
     points: ArrayLike,
-    cutoff: Any,
+    cutoff: Any = None,
     other: ArrayLike | None = None,
     *,
+    k: int | None = None,
     cell: ArrayLike | None = None,
     periodic: Any = True,
     combine: CombineName = "sum",
@@ -155,7 +157,7 @@ def neighbors(
     ignore_pairs: ArrayLike | None = None,
     batch: ByRow = None,
 ) -> Neighbors:
-    """Find all pairs of points whose distance is at most a cutoff, with all images in a periodic cell.
+    """Find all pairs of points whose distance is at most a cutoff, or the k nearest of each, with all periodic images.
 
     A pair appears once for each image of the second point that is near enough. A point is also near its own images, if
     the cutoff is longer than the cell.
@@ -170,6 +172,13 @@ def neighbors(
         The largest distance of a pair. One number for each point: see `combine`; with `other`, a tuple of two arrays.
         By `species`: a symmetric table, or ``{("O", "H"): 1.2, ...}``, where pairs of species that are not named are
         none.
+        May be left out with `k`.
+    k : int, optional
+        How many neighbors of each point: the nearest ones, nearest first; with `cutoff`, at most so many within it. Of
+        equal distances, the lower second row comes first, then the lexicographically lower shift. Images are neighbors
+        of their own: also several of one point, and those of the point itself. In the order of the first rows, with
+        `Neighbors.offsets`, each pair from the side of each point whose neighbor it is, whatever `full` says. Fewer
+        than k where there are fewer, in open space or within the cutoff.
     cell : array_like, shape (d,), (d, d) or (E, d, d), optional
         Edge lengths, or lattice vectors as rows: of any handedness, as skewed as you like. (E, d, d): one for each
         batch; keys are then 0 to E - 1. Default: open space.
@@ -208,7 +217,8 @@ def neighbors(
     Raises
     ------
     ValueError, TypeError
-        Wrong shapes or dtypes; a cutoff that is negative, or not 0 and not from 1e-150 to 1e150; a cell whose periodic
+        Neither `cutoff` nor `k`; k that is no whole number from 1 on, or given with `sort` or a cutoff for each point;
+        wrong shapes or dtypes; a cutoff that is negative, or not 0 and not from 1e-150 to 1e150; a cell whose periodic
         vectors do not span a volume; a point that is more than 10⁹ cells away, with its row; a key without a cell;
         InvalidBoxError for NaN or infinity, with the row.
     MemoryError
@@ -228,7 +238,8 @@ def neighbors(
 
     Points are filed into rows as wide as the cutoff and sorted along them; each is compared with those of the rows
     around it that its ball can reach. Of points whose cutoffs differ much, boxes as wide as the cutoffs are searched
-    for overlaps instead. O(n + m) time where points are spread evenly. Skewed cells are first reduced to short lattice
+    for overlaps instead. With `k`, the points of each leaf of a balanced tree walk it together.
+    O(n + m) time where points are spread evenly. Skewed cells are first reduced to short lattice
     vectors. Batches are searched one after another, so that their number and their places do not matter. Releases the
     GIL; Ctrl-C works.
 
@@ -262,14 +273,29 @@ def neighbors(
     if not isinstance(combine, str) or combine not in _COMBINATIONS:
         raise ValueError(unknown_name("combine", combine, _COMBINATIONS))
     counts = (len(own),) if others is None else (len(own), len(others))
+    sort, wanted = (
+        as_flag(sort, "sort"),
+        (as_flag(distances, "distances"), as_flag(vectors, "vectors"), as_flag(shifts, "shifts")),
+    )
+    ignored = as_ignored_pairs(ignore_pairs, counts, "points")
+    cap = None
+    if k is not None:
+        if sort:
+            raise ValueError("sort=True: with k, the neighbors of each point are sorted by distance")
+        cap = min(as_whole(k, "k", 1), _MOST_WANTED)
+        if species is None and ignored is None and looking is None:
+            sets = own, others, keys, other_keys, cells, repeats
+            return _nearest(sets, _as_cap(cutoff), cap, wanted, worker_count(workers))
+    if cutoff is None:
+        if cap is None:
+            raise ValueError("give cutoff, k or both")
+        raise ValueError("k with species=, ignore_pairs= or headings= needs a cutoff as well")
     table, kinds, other_kinds = cutoffs_by_species(cutoff, species, counts)
     if table is None:
         limit, reaches, other_reaches = _as_cutoff(cutoff, combine, own, others)
     else:
         limit, reaches, other_reaches = _checked_table(table), None, None
-    rules = _rules(counts, table, kinds, other_kinds, as_ignored_pairs(ignore_pairs, counts, "points"))
-    full, sort = as_flag(full, "full") or looking is not None, as_flag(sort, "sort")
-    with_vectors = as_flag(vectors, "vectors")
+    full = as_flag(full, "full") or looking is not None or cap is not None
     try:
         found: Any = _native.neighbors(
             own,
@@ -282,22 +308,36 @@ def neighbors(
             reaches,
             other_reaches,
             combine == "max",
-            rules,
-            as_flag(distances, "distances"),
-            with_vectors or looking is not None,
-            as_flag(shifts, "shifts"),
+            _rules(counts, table, kinds, other_kinds, ignored),
+            wanted[0] or cap is not None,
+            wanted[1] or looking is not None,
+            wanted[2] or (cap is not None and cell is not None),
             full or sort,
             full and others is None,
             sort,
             workers if type(workers) is int and workers == 1 else worker_count(workers),
             looking,
             angles,
-            None,
+            cap,
         )
     except _native.ManyImages:
         raise ValueError(_many_images(limit)) from None
-    result = _result(found)
-    return result if with_vectors or looking is None else result._replace(vectors=None)
+    if cap is None and looking is None:
+        return _result(found)
+    pairs, offsets, details = found  # of which some were needed to choose
+    return _result(
+        (pairs, offsets, [one if is_wanted else None for one, is_wanted in zip(details, wanted, strict=True)])
+    )
+
+
+def _nearest(sets: tuple[Any, ...], cap: float, count: int, wanted: tuple[bool, bool, bool], workers: int) -> Neighbors:
+    """Return the nearest of each point within the cap, of points, others, their keys, cells and flags."""
+    try:
+        arguments: tuple[Any, ...] = (*sets, cap, count, *wanted, workers)
+        found: Any = _native.nearest_neighbors(*arguments)
+    except _native.ManyImages:
+        raise ValueError(f"the {count} nearest of a point are spread over more than 10⁶ periodic cells") from None
+    return _result(found)
 
 
 class NeighborList:
@@ -593,6 +633,15 @@ def _as_cutoff(
     most = [float(reaches.max(initial=0.0)) for reaches in both]
     limit = _checked_cutoff(most[0] + most[-1] if combine == "sum" else max(most))
     return limit, both[0], both[-1]
+
+
+def _as_cap(cutoff: Any) -> float:
+    """Return the cutoff of a search for k neighbors, infinity if there is none."""
+    if cutoff is None:
+        return float("inf")
+    if isinstance(cutoff, tuple | list) or np.ndim(cutoff):
+        raise ValueError("with k, cutoff must be one number for all points")
+    return _checked_cutoff(as_real(cutoff, "cutoff"))
 
 
 def _as_reaches(values: ArrayLike, points: NDArray[Any], name: str) -> NDArray[np.float64]:

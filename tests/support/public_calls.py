@@ -142,6 +142,7 @@ def functions():
         "points": CUBE, "cutoff": np.ones((2, 2)), "species": np.arange(8) % 2, "ignore_pairs": np.array([[0, 1]]),
         "headings": CUBE, "angle": 1.0,
     }  # fmt: skip
+    yield "neighbors", bp.neighbors, {"points": CUBE, "k": 3, "cell": [2, 2, 2], "batch": [0, 1] * 4}
     yield "NeighborList", bp.NeighborList, {
         "cutoff": 1.0, "skin": 0.2, "periodic": True, "full": True, "distances": True, "vectors": True, "shifts": True,
         "sort": True, "workers": 1,

@@ -235,6 +235,7 @@ def neighbor_calls():
             "ignore_pairs": rng.integers(0, 1500, (900, 2)),
         }  # fmt: skip
         yield name, near, {"points": points, "headings": rng.normal(size=(1500, dim)), "angle": np.full(1500, 1.0)}
+        yield name, functools.partial(bp.neighbors, k=5, vectors=True, cell=np.eye(dim) * 30), {"points": points}
         yield name, lambda points, other, first, second: bp.neighbors(points, (first, second), other), {
             "points": points, "other": points[:700], "first": np.full(1500, 0.6), "second": np.full(700, 0.6),
         }  # fmt: skip
