@@ -21,6 +21,7 @@ def rows(pace: float) -> Iterator[Row]:
     """Measure half and full lists, updates, and points that are not spread evenly."""
     for count, around in ((100, 20), (10_000, 12), (10_000, 60), (100_000, 40), (1_000_000, 12)):
         yield from _beside_others(count, around, pace)
+    yield from _nearest(pace)
     yield from _in_batches(pace)
     yield from _in_tiny_cells(pace)
     yield from _own_cutoffs(pace)
@@ -80,6 +81,32 @@ def _beside_others(count: int, around: int, pace: float) -> Iterator[Row]:
             yield _gain(f"{what}: half list, of {name}'s speed", found[name], found["half"], least)
     if "vesin" in found:
         yield _gain(f"{what}: full list, of vesin's speed", found["vesin, full"], found["full"], min(least, 3.0))
+
+
+def _nearest(pace: float) -> Iterator[Row]:
+    """Measure the k nearest of points beside SciPy's tree, which is built, too; and in a skewed cell."""
+    points, edge, _ = _cube(100_000, 8)
+    cell = np.array([[1, 0, 0], [0.45, 1, 0], [-0.4, 0.35, 1]]) * edge
+    skewed = points / edge @ cell
+    for k in (1, 8, 64):
+        calls: dict[str, Callable[[], Any]] = {
+            "open": partial(bp.neighbors, points, k=k, distances=True),
+            "cell": partial(bp.neighbors, points, k=k, distances=True, cell=[edge] * 3),
+            "skewed": partial(bp.neighbors, skewed, k=k, distances=True, cell=cell),
+        }
+        if find_spec("scipy"):
+            calls["SciPy, open"] = partial(_nearest_by_scipy, points, k, None)
+            calls["SciPy, cell"] = partial(_nearest_by_scipy, points, k, [edge] * 3)
+        found = median_times(calls, budget=2 * pace)
+        what = f"{k} nearest of 10⁵ points"
+        for where in ("open", "cell"):
+            if f"SciPy, {where}" in found:
+                yield _gain(f"{what}, {where}, of SciPy's speed", found[f"SciPy, {where}"], found[where], 3.0)
+        yield ratio(f"{what} in a skewed cell, of an orthogonal one", found["skewed"], found["cell"], 1.3)
+
+
+def _nearest_by_scipy(points: Any, k: int, box: list[float] | None) -> Any:
+    return import_module("scipy.spatial").cKDTree(points, boxsize=box).query(points, k + 1)  # itself is the nearest
 
 
 def _in_batches(pace: float) -> Iterator[Row]:
