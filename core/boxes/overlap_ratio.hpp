@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -102,8 +103,8 @@ class UprightBox {
     return has;
   }
   double lower(std::size_t k) const { return static_cast<double>(lower_[k]); }
-  // As much as a double can say.
-  double side(std::size_t k) const { return static_cast<double>(upper_[k]) - static_cast<double>(lower_[k]); }
+  // A side, as much as a double can say.
+  double size(std::size_t k) const { return static_cast<double>(upper_[k]) - static_cast<double>(lower_[k]); }
 
   double ratio(const UprightBox& other, RatioTo measure) const {
     T common = 1, least = std::numeric_limits<T>::max();
@@ -125,15 +126,46 @@ class UprightBox {
   // union, so do they along each axis, and one reaches beyond the other by less than 1 - t of that.
   class Reach {
    public:
+    static constexpr std::size_t kFrames = 1;
+    static constexpr std::array<std::size_t, 1> kSets{};
+    struct Seen {
+      std::array<double, D> place, extent;
+      double rounding = 0;  // what it changes of places
+    };
+    struct Sought {};
+
     Reach(double threshold, RatioTo measure) : threshold_(threshold), is_of_union_(measure == RatioTo::kUnion) {
       // More than what rounding changes of a ratio.
       if (is_of_union_) apart_ = std::min(1.0, 1 - threshold + kMore);
     }
+    // In which frame a box is filed, and the set of a frame.
+    static std::size_t set_of(std::size_t) { return 0; }
+    static std::size_t frame_of(const UprightBox&) { return 0; }
+    // A box along the axes of a frame.
+    static Seen seen(const UprightBox& box, std::size_t) {
+      Seen seen;
+      for (std::size_t k = 0; k < D; ++k) seen.place[k] = box.lower(k), seen.extent[k] = box.size(k);
+      return seen;
+    }
+    // The greatest extent of boxes of a frame along its axis k, as a share of the size that they have at most.
+    static double widest(std::size_t, std::size_t) { return 1; }
     // The side of a cell, as a share of the longest boxes in it: a usual box then looks into three along each axis.
-    double cell() const { return std::clamp(apart_ * std::min(2.0, 1 / threshold_), kMore, 1.0); }
+    double cell(std::size_t, std::size_t) const {
+      return std::clamp(apart_ * std::min(2.0, 1 / threshold_), kMore, 1.0);
+    }
+    // The size of a box in a set of frames by which levels are chosen, and the axis whose usual size is its unit.
+    static double size(const UprightBox& box, std::size_t, std::size_t k) { return box.size(k); }
+    static std::size_t unit_of(std::size_t, std::size_t k) { return k; }
+    // Calls visit(frame) for those of a set in which boxes of sizes from one to another may be near, until one returns
+    // true.
+    Sought sought(const UprightBox&) const { return {}; }
+    template <class Visit>
+    static bool any_frame(const Sought&, std::size_t, std::array<double, 2>, Visit&& visit) {
+      return visit(std::size_t{0});
+    }
     // The least share of the longer of two boxes that the shorter one is, along any axis.
-    double least_share() const { return is_of_union_ ? threshold_ * (1 - kMore) : 0; }
-    // By how much the other box begins sooner and later at most, along an axis on which it has at most this side.
+    double least_share(std::size_t) const { return is_of_union_ ? threshold_ * (1 - kMore) : 0; }
+    // By how much the place of the other box is before and behind that of this one at most, along axis k of a frame.
     double before(std::size_t, double own, double other) const { return std::min(other, apart_ * whole(own, other)); }
     double behind(std::size_t, double own, double other) const { return std::min(own, apart_ * whole(own, other)); }
 

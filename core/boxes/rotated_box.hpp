@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "base/read_ahead.hpp"
@@ -35,7 +36,7 @@ inline Turn turn_by(double angle, bool is_in_degrees) {
 // In the plane (D = 2): center, sizes, angle. In space (D = 3): center, sizes, angle about the third axis. The angle
 // turns the first axis towards the second.
 template <std::size_t D>
-class alignas(D == 2 ? 64 : alignof(double)) RotatedBox {  // in the plane, a line of the cache
+class RotatedBox {
   static_assert(D == 2 || D == 3);
 
  public:
@@ -62,41 +63,176 @@ class alignas(D == 2 ? 64 : alignof(double)) RotatedBox {  // in the plane, a li
   // Of the box with sides along the axes that encloses it.
   double lower(std::size_t k) const { return center_[k] - reach(k); }
   double upper(std::size_t k) const { return center_[k] + reach(k); }
-  double side(std::size_t k) const { return 2 * reach(k); }
+  double size(std::size_t k) const { return 2 * reach(k); }
 
   // The same for (a, b) and (b, a).
   double ratio(const RotatedBox& other, RatioTo measure) const { return ratio_or_bound(other, measure, -1); }
   bool exceeds(const RotatedBox& other, RatioTo measure, double threshold) const {
+    if ((is_thin_ || other.is_thin_) && measure == RatioTo::kUnion && crosses(other, threshold)) return false;
     return ratio_or_bound(other, measure, threshold) > threshold;
   }
 
-  // How far apart the enclosing boxes of two boxes begin whose ratio exceeds a threshold t. They share more than t of
-  // the area of each. Across an axis, the lengths of the sections of a rectangle rise, stay and fall alike at both
-  // ends: a strip with a share s of its extent has at most 1 - (1 - s)^2 of its area, so s exceeds 1 - sqrt(1 - t).
+  // Which boxes may have a ratio with another that exceeds a threshold t.
+  //
+  // By their centers. A box is its own mirror image about its center, and the volume that is in one of two sets but not
+  // in both is a metric. So b differs from itself, moved by twice the vector d between the centers of a and b, by at
+  // most twice what a and b differ by: as a share of its volume, by less than k = 2 (1 - t) / (1 + t) if it is the
+  // larger one, and (1 - t) / t if it is not. Along its axes, what it shares with itself then is a product of 1 - |d| /
+  // half its side. So d is in k times b, if k < 1. For any t: let the centers be farther apart along an axis than half
+  // of either extent, and let both share a strip e. Sections grow towards the center, so e has at most e / extent of
+  // the volume of each, and e is more than 2 t / (1 + t) times half of both extents.
+  //
+  // By their directions. Strips of widths v and w that cross at an angle share v w / sin of it. So the sine is less
+  // than w / (t l), for the length l of one box and the width w of the other. By mirror images about the axis of a, b
+  // also differs little from itself, turned by twice the angle: what its ends lose limits the angle where k is small.
+  // Boxes that are at least four times as long as wide are in frames of 8 directions, at least 16 times in frames of
+  // 16, and 64 times of 32.
   class Reach {
    public:
+    static constexpr std::size_t kFrames = 1 + 8 + 16 + 32;
+    struct Seen {
+      std::array<double, D> place, extent;  // the center; half of what encloses the box
+      double rounding = 0;                  // what it changes of places
+    };
+    struct Sought {
+      double length, width, direction;  // the share of half a turn, from 0 to 1
+    };
+    // Frames of boxes of a shape: as many directions, from number `begin` on.
+    struct Set {
+      std::size_t begin, directions;
+      double thin;  // the most that a box is wide, as a share of its length
+    };
+    static constexpr std::array<Set, 4> kSets{{{0, 1, 1}, {1, 8, 1.0 / 4}, {9, 16, 1.0 / 16}, {25, 32, 1.0 / 64}}};
+
     Reach(double threshold, RatioTo measure) {
       if (measure != RatioTo::kUnion) return;
-      share_[0] = share_[1] = std::max(0.0, 1 - std::sqrt(1 - threshold) - kMore);
-      if constexpr (D == 3) share_[2] = std::max(0.0, threshold - kMore);
+      const double t = std::max(0.0, threshold - kMore);
+      threshold_ = t;
+      apart_ = 2 * (1 - t) / (1 + t);
+      if (t > 0.5) of_each_ = (1 - t) / t;
     }
-    double cell() const { return std::clamp(2 * (1 - share_[0]), kMore, 1 - share_[0] / 2); }
-    double least_share() const { return share_[0]; }
-    double before(std::size_t k, double own, double other) const {
-      return std::max(0.0, other - share_[k] * std::max(own, other));
+    std::size_t frame_of(const RotatedBox& box) const {
+      constexpr double kWorthFrames = 0.7;  // the sine of the angle between boxes of a set, at most
+      const double length = box.length(), width = box.width();
+      if (!(width > 0) || length < 4 * width || length > kThinnest * width) return 0;
+      const Set& set = kSets[length < 16 * width ? 1 : length < 64 * width ? 2 : 3];
+      if (set.thin > kWorthFrames * threshold_) return 0;
+      const auto at = static_cast<std::size_t>(direction_of(box) * static_cast<double>(set.directions));
+      return set.begin + std::min(at, set.directions - 1);
     }
-    double behind(std::size_t k, double own, double) const { return own * (1 - share_[k]); }
+    static std::size_t set_of(std::size_t frame) {
+      std::size_t set = kSets.size() - 1;
+      while (frame < kSets[set].begin) --set;
+      return set;
+    }
+    static Seen seen(const RotatedBox& box, std::size_t frame) {
+      const Turn turn = frames()[frame].turn;
+      const double c = std::abs(turn.cosine * box.turn_.cosine + turn.sine * box.turn_.sine);
+      const double s = std::abs(turn.cosine * box.turn_.sine - turn.sine * box.turn_.cosine);
+      const double more = kMoreExtent * (box.half_[0] + box.half_[1]), x = box.center_[0], y = box.center_[1];
+      Seen seen;
+      seen.place[0] = turn.cosine * x + turn.sine * y;
+      seen.place[1] = turn.cosine * y - turn.sine * x;
+      seen.extent[0] = c * box.half_[0] + s * box.half_[1] + more;
+      seen.extent[1] = s * box.half_[0] + c * box.half_[1] + more;
+      if (frame > 0) seen.rounding = 0x1p-48 * (std::abs(x) + std::abs(y));
+      if constexpr (D == 3) seen.place[2] = box.center_[2], seen.extent[2] = box.half_[2];
+      return seen;
+    }
+    static double widest(std::size_t frame, std::size_t k) { return k == 2 ? 0.5 : frames()[frame].widest[k]; }
+    double cell(std::size_t frame, std::size_t k) const {
+      return (frame == 0 ? 1 : 2) * std::max(before(k, widest(frame, k), widest(frame, k)), kMore * widest(frame, k));
+    }
+    // In frames, sizes are lengths: each box has more than t of that of the other, but it may be along a diagonal.
+    // Across an axis, the lengths of the sections of a rectangle rise, stay and fall alike at both ends: a strip with a
+    // share s of its extent has at most 1 - (1 - s)^2 of its area, so s exceeds 1 - sqrt(1 - t).
+    double least_share(std::size_t set) const { return set > 0 ? threshold_ * 0.97 : 1 - std::sqrt(1 - threshold_); }
+    static double size(const RotatedBox& box, std::size_t set, std::size_t k) {
+      return set == 0 || k == 2 ? box.size(k) : box.length();
+    }
+    static std::size_t unit_of(std::size_t set, std::size_t k) { return set > 0 && k == 1 ? 0 : k; }
+    Sought sought(const RotatedBox& box) const {
+      const double length = box.length(), width = box.width();
+      if (threshold_ == 0 || length > kThinnest * width) return {length, length, 0};
+      return {length, width, direction_of(box)};
+    }
+    template <class Visit>
+    bool any_frame(const Sought& sought, std::size_t set, std::array<double, 2> sizes, Visit&& visit) const {
+      const auto [begin, directions, thin] = kSets[set];
+      // In space, the size may be the height.
+      const double shortest = std::max(D == 2 ? sizes[0] : 0, sought.length * threshold_ * 0.97);
+      const double sine = std::min(sought.width / shortest, sizes[1] * thin / sought.length) / threshold_ + kMore;
+      double angle = sine * (1 + 0.5708 * sine * sine);
+      if (of_each_ < 0.46 && angle < 1.2)
+        angle = std::min(angle, 2.3 * of_each_ * std::min(sought.width / sought.length, thin));
+      const double half = static_cast<double>(directions) * angle / kPi,
+                   middle = static_cast<double>(directions) * sought.direction;
+      if (!(2 * half + 1 < static_cast<double>(directions))) {
+        for (std::size_t k = 0; k < directions; ++k)
+          if (visit(begin + k)) return true;
+        return false;
+      }
+      const auto from = static_cast<long>(std::floor(middle - half)), to = static_cast<long>(std::floor(middle + half));
+      const auto all = static_cast<long>(directions);
+      for (long k = from; k <= to; ++k)
+        if (visit(begin + static_cast<std::size_t>(k < 0 ? k + all : k >= all ? k - all : k))) return true;
+      return false;
+    }
+    double before(std::size_t, double own, double other) const {
+      const double longer = std::max(own, other);
+      const double by_both = apart_ < 1 ? apart_ * longer : std::max(longer, apart_ / 2 * (own + other));
+      return std::min({of_each_ * std::min(own, other), by_both, own + other});
+    }
+    double behind(std::size_t k, double own, double other) const { return before(k, own, other); }
 
    private:
     static constexpr double kMore = 1e-5;  // more than what rounding changes of a ratio
+    static constexpr double kMoreExtent = 0x1p-30, kThinnest = 0x1p26, kPi = 3.14159265358979323846;
 
-    std::array<double, D> share_{};
+    static double direction_of(const RotatedBox& box) {
+      const double turns = std::atan2(box.along().sine, box.along().cosine) / kPi;
+      return turns - std::floor(turns);
+    }
+    struct Frame {
+      Turn turn{1, 0};
+      std::array<double, 2> widest{0.5, 0.5};  // half of what encloses a box, as a share of its size
+    };
+    static const std::array<Frame, kFrames>& frames() {
+      static const std::array<Frame, kFrames> all = [] {
+        std::array<Frame, kFrames> made{};
+        for (const Set& set : kSets)
+          for (std::size_t k = 0; set.begin > 0 && k < set.directions; ++k) {
+            const double half = kPi / 2 / static_cast<double>(set.directions), apart = std::sin(half);
+            made[set.begin + k] = {turn_by((2 * static_cast<double>(k) + 1) * half, false),
+                                   {0.5 * (1 + set.thin * apart) + kMore, 0.5 * (set.thin + apart) + kMore}};
+          }
+        return made;
+      }();
+      return all;
+    }
+
+    // By default, of a ratio to the smaller one: boxes of all sizes that meet.
+    double threshold_ = 0, apart_ = std::numeric_limits<double>::infinity();
+    double of_each_ = std::numeric_limits<double>::infinity();
   };
 
  private:
   // Products of four such numbers are normal.
   static constexpr double kSmall = 0x1p-250;
 
+  double length() const { return std::max(half_[0], half_[1]) * 2; }
+  double width() const { return std::min(half_[0], half_[1]) * 2; }
+  // The direction of its longer side.
+  Turn along() const { return half_[0] >= half_[1] ? turn_ : Turn{-turn_.sine, turn_.cosine}; }
+
+  // Whether the directions of two boxes say that the ratio is not more than this: see `Reach`.
+  bool crosses(const RotatedBox& other, double threshold) const {
+    const double cosines[2] = {turn_.cosine * other.turn_.cosine + turn_.sine * other.turn_.sine,
+                               turn_.cosine * other.turn_.sine - turn_.sine * other.turn_.cosine};
+    const bool are_alike = (half_[0] >= half_[1]) == (other.half_[0] >= other.half_[1]);
+    const double sine = std::abs(cosines[are_alike ? 1 : 0]) * threshold - 1e-7;  // not a branch
+    return sine * length() > (1 + 1e-4) * other.width() || sine * other.length() > (1 + 1e-4) * width();
+  }
   bool goes_first(const RotatedBox& other) const {
     if (area_ != other.area_) return area_ < other.area_;
     for (std::size_t k = 0; k < D; ++k) {
@@ -153,7 +289,10 @@ class alignas(D == 2 ? 64 : alignof(double)) RotatedBox {  // in the plane, a li
     box.measure();
     return box;
   }
-  void measure() { area_ = (2 * half_[0]) * (2 * half_[1]); }
+  void measure() {
+    area_ = (2 * half_[0]) * (2 * half_[1]);
+    is_thin_ = length() >= 4 * width();
+  }
   double volume() const { return D == 3 ? area_ * (2 * half_[D - 1]) : area_; }
 
   // Half the side of the enclosing box, and more than rounding changes, so that boxes that overlap do so there too.
@@ -240,7 +379,7 @@ class alignas(D == 2 ? 64 : alignof(double)) RotatedBox {  // in the plane, a li
   double area_ = 0;  // in the plane of the first two axes
   std::array<double, D> center_{}, half_{};
   Turn turn_{1, 0};
-  bool is_usual_ = true;
+  bool is_usual_ = true, is_thin_ = false;
 };
 
 // Boxes by row, read once from rows of numbers.
@@ -252,15 +391,19 @@ class RotatedBoxRows {
   RotatedBoxRows(const double* numbers, std::size_t count, bool is_in_degrees) {
     boxes_.reserve(count);
     for (std::size_t row = 0; row < count; ++row)
-      boxes_.emplace_back(numbers + row * RotatedBox<D>::kNumbers, is_in_degrees);
+      boxes_.push_back({RotatedBox<D>(numbers + row * RotatedBox<D>::kNumbers, is_in_degrees)});
   }
 
   std::size_t size() const { return boxes_.size(); }
-  const RotatedBox<D>& operator[](std::size_t row) const { return boxes_[row]; }
+  const RotatedBox<D>& operator[](std::size_t row) const { return boxes_[row].box; }
   void read_ahead(std::size_t row) const { broadphase::read_ahead(&boxes_[row]); }
 
  private:
-  std::vector<RotatedBox<D>> boxes_;
+  struct alignas(D == 2 ? 64 : alignof(double)) Row {  // in the plane, a line of the cache
+    RotatedBox<D> box;
+  };
+
+  std::vector<Row> boxes_;
 };
 
 }  // namespace broadphase

@@ -38,8 +38,10 @@ struct Threads {
   }
 };
 
-// A box is compared with a few of those that are kept: those whose lower corner is near its own. How near is what its
-// class says (`Reach`). Kept boxes are in cells by their lower corners, in levels by their sizes; few are in no cells.
+// A box is compared with a few of those that are kept: those whose place is near its own. What its place is, and how
+// near, is what its class says (`Reach`). Kept boxes are in groups, by their sizes (levels) and, where they are long,
+// by their directions (frames); a group is in cells by the places of its boxes along the axes of its frame. Few are in
+// no cells.
 template <class Boxes>
 class KeptBoxes {
  public:
@@ -48,7 +50,7 @@ class KeptBoxes {
   static constexpr std::size_t kRowsAhead = 8;  // about as long as memory takes
 
   // `boxes` stay where they are.
-  KeptBoxes(const Boxes& boxes, Reach reach) : boxes_(boxes), reach_(reach), cell_(reach.cell()) {}
+  KeptBoxes(const Boxes& boxes, const Reach& reach) : boxes_(boxes), reach_(reach) {}
 
   void clear() {
     kept_.clear();
@@ -90,13 +92,13 @@ class KeptBoxes {
       filed_[k] = cell_of(boxes_[row(k)]);
     });
     by_cell(threads, [&](std::size_t k) { put(boxes_[row(k)], count_ + static_cast<std::uint32_t>(k), filed_[k]); });
-    for (std::size_t level = 0; level < kLevels; ++level) kept_by_level_[level] = by_level_[level].size();
+    for (Group& group : groups_) group.kept = group.slots.size();
     for (const Filed& to : filed_) note(to);
   }
   // Takes all of them out again.
   void withdraw(const Threads& threads) {
     by_cell(threads, [&](std::size_t k) { --cells_[filed_[k].cell].size; });
-    for (std::size_t level = 0; level < kLevels; ++level) by_level_[level].resize(kept_by_level_[level]);
+    for (Group& group : groups_) group.slots.resize(group.kept);
   }
   // Keeps one of them; those with lower numbers come before it.
   void confirm(std::size_t k) {
@@ -127,13 +129,21 @@ class KeptBoxes {
   template <class Visit>
   bool any_near(const Box& box, std::uint32_t since, Visit&& visit, Better* better = nullptr) const {
     if (cells_.empty()) return any_of(since, 0, static_cast<std::uint32_t>(kept_.size()), at_place, visit, better);
-    const double size = size_of(box), least_share = reach_.least_share();
-    for (std::size_t level = 0; level < levels_; ++level) {
-      if (by_level_[level].empty()) continue;
-      // Boxes that are too short, or too long.
-      const double most = most_of(level), least = level == 0 ? 0 : most_of(level - 1);
-      if (most < size * least_share || size < least * least_share) continue;
-      if (any_in(box, level, most, since, visit, better)) return true;
+    const auto sought = reach_.sought(box);
+    for (std::size_t set = 0; set < Reach::kSets.size(); ++set) {
+      if (levels_of_[set] == 0) continue;
+      const double size = size_of(box, set), least_share = reach_.least_share(set);
+      for (std::uint64_t levels = levels_of_[set]; levels != 0; levels &= levels - 1) {
+        const auto level = static_cast<std::size_t>(std::countr_zero(levels));
+        // Boxes that are too short, or too long.
+        const double most = most_of(level), least = level == 0 ? 0 : most_of(level - 1);
+        if (most < size * least_share || size < least * least_share) continue;
+        const auto found = [&](std::size_t frame) {
+          const std::uint16_t group = group_of_[frame * kLevels + level];
+          return group != kNoGroup && any_in(box, groups_[group], most, since, visit, better);
+        };
+        if (reach_.any_frame(sought, set, {least * side_[0], most * side_[0]}, found)) return true;
+      }
     }
     return false;
   }
@@ -143,7 +153,8 @@ class KeptBoxes {
   static constexpr std::size_t kMostScanned = 48, kFiledATask = 1024;
   static constexpr std::uint32_t kLongList = 32;
   static constexpr double kMore = 1e-5;
-  static constexpr std::size_t kLevels = 64;
+  static constexpr std::size_t kLevels = 64, kFrames = Reach::kFrames;
+  static constexpr std::uint16_t kNoGroup = 0xffff;
 
   struct Entry {
     Box box;
@@ -152,9 +163,15 @@ class KeptBoxes {
   struct Cell {
     std::uint32_t begin, size;  // of what is kept, in `kept_`
   };
-  // Where a box belongs.
+  // Where a box belongs: `group` is the number of its frame times kLevels, and its level.
   struct Filed {
-    std::uint32_t cell, level, slot;
+    std::uint32_t cell, group, slot;
+  };
+  // The boxes of a level in a frame.
+  struct Group {
+    std::uint32_t frame, level;
+    std::vector<std::uint32_t> slots;  // in the order in which they came
+    std::size_t kept = 0;              // of these, without those that are proposed
   };
 
   // Chooses cells for these boxes, which are to come, and puts those that are kept into them.
@@ -163,20 +180,20 @@ class KeptBoxes {
     const StratifiedSample sample(count, 256);
     std::vector<double> sides(sample.size());
     for (std::size_t k = 0; k < D; ++k) {
-      for (std::size_t at = 0; at < sample.size(); ++at) sides[at] = boxes_[next(sample[at])].side(k);
+      for (std::size_t at = 0; at < sample.size(); ++at) sides[at] = boxes_[next(sample[at])].size(k);
       std::nth_element(sides.begin(), sides.begin() + static_cast<std::ptrdiff_t>(sides.size() / 2), sides.end());
       const double usual = sides[sides.size() / 2];
       constexpr double kLeast = 1e-300;  // its inverse is finite
       side_[k] = usual > kLeast && std::isfinite(usual) ? usual : 1;
       boxes_a_unit_[k] = 1 / side_[k];
     }
-    for (std::size_t level = 0; level < kLevels; ++level)
+    for (std::size_t frame = 0; frame < kFrames; ++frame)
       for (std::size_t k = 0; k < D; ++k)
-        cells_a_unit_[level][k] = 1 / std::ldexp(side_[k] * cell_, static_cast<int>(level));
+        cells_a_unit_[frame][k] = boxes_a_unit_[Reach::unit_of(Reach::set_of(frame), k)] / reach_.cell(frame, k);
     cells_.assign(std::bit_ceil(2 * count), {0, 0});
-    by_level_.resize(kLevels);
-    for (std::vector<std::uint32_t>& slots : by_level_) slots.clear();
-    levels_ = 0;
+    groups_.clear();
+    group_of_.fill(kNoGroup);
+    levels_of_.fill(0);
     const std::vector<Entry> before = std::move(kept_);
     filed_.resize(count);
     threads.each(count, kFiledATask, [&](std::size_t k) {
@@ -211,9 +228,10 @@ class KeptBoxes {
   }
 
   // How many times as long as a usual box this one is at most, along any axis.
-  double size_of(const Box& box) const {
+  double size_of(const Box& box, std::size_t set) const {
     double size = 0;
-    for (std::size_t k = 0; k < D; ++k) size = std::max(size, box.side(k) * boxes_a_unit_[k]);
+    for (std::size_t k = 0; k < D; ++k)
+      size = std::max(size, Reach::size(box, set, k) * boxes_a_unit_[Reach::unit_of(set, k)]);
     return size;
   }
   // Boxes of a level are at most 2^level times as long as usual ones, and longer than half of that along one axis; the
@@ -222,20 +240,21 @@ class KeptBoxes {
     return size <= 1 ? 0 : static_cast<std::size_t>(std::min(std::ilogb(size), static_cast<int>(kLevels) - 2) + 1);
   }
   static double most_of(std::size_t level) {
-    return level + 1 == kLevels ? std::numeric_limits<double>::infinity()
-                                : static_cast<double>(std::uint64_t{1} << level);
+    return level + 1 == kLevels ? std::numeric_limits<double>::infinity() : scale_of(level);
   }
-  std::int64_t place_of(double at, std::size_t axis, std::size_t level) const {
+  static double scale_of(std::size_t level) { return static_cast<double>(std::uint64_t{1} << level); }
+  // The number of the cell along an axis, in a level whose boxes are 1 / `shrink` times as long as usual.
+  std::int64_t place_of(double at, std::size_t axis, std::size_t frame, double shrink) const {
     constexpr double kMost = 0x1p60;
-    const double place = std::clamp(at * cells_a_unit_[level][axis], -kMost, kMost);
+    const double place = std::clamp(at * (cells_a_unit_[frame][axis] * shrink), -kMost, kMost);
     const auto towards_zero = static_cast<std::int64_t>(place);
     return towards_zero - (static_cast<double>(towards_zero) > place ? 1 : 0);
   }
 
   // The cell of boxes that begin in a place, and perhaps in others, is that of its line along the first axis, and as
   // many behind it: places side by side are side by side in memory.
-  std::size_t line_of(const std::array<std::int64_t, D>& place, std::size_t level) const {
-    auto mixed = static_cast<std::uint64_t>(level) * 0x9e3779b97f4a7c15u;
+  std::size_t line_of(const std::array<std::int64_t, D>& place, std::size_t group) const {
+    auto mixed = static_cast<std::uint64_t>(group) * 0x9e3779b97f4a7c15u;
     for (std::size_t k = 1; k < D; ++k) {
       mixed = (mixed ^ static_cast<std::uint64_t>(place[k])) * 0xbf58476d1ce4e5b9u;
       mixed ^= mixed >> 29;
@@ -246,10 +265,12 @@ class KeptBoxes {
     return (line + static_cast<std::size_t>(place)) & (cells_.size() - 1);
   }
   Filed cell_of(const Box& box) const {
-    const std::size_t level = level_of(size_of(box));
+    const std::size_t frame = reach_.frame_of(box), level = level_of(size_of(box, Reach::set_of(frame)));
+    const std::array<double, D> at = Reach::seen(box, frame).place;
     std::array<std::int64_t, D> place;
-    for (std::size_t k = 0; k < D; ++k) place[k] = place_of(box.lower(k), k, level);
-    return {static_cast<std::uint32_t>(cell_of(line_of(place, level), place[0])), static_cast<std::uint32_t>(level), 0};
+    for (std::size_t k = 0; k < D; ++k) place[k] = place_of(at[k], k, frame, 1 / scale_of(level));
+    const std::size_t group = frame * kLevels + level;
+    return {static_cast<std::uint32_t>(cell_of(line_of(place, group), place[0])), static_cast<std::uint32_t>(group), 0};
   }
 
   void put(const Box& box, std::uint32_t order, Filed& to) {
@@ -266,8 +287,13 @@ class KeptBoxes {
     at.slot = slot;
   }
   void note(const Filed& at) {
-    by_level_[at.level].push_back(at.slot);
-    levels_ = std::max(levels_, std::size_t{at.level} + 1);
+    std::uint16_t& number = group_of_[at.group];
+    if (number == kNoGroup) {
+      number = static_cast<std::uint16_t>(groups_.size());
+      levels_of_[Reach::set_of(at.group / kLevels)] |= std::uint64_t{1} << at.group % kLevels;
+      groups_.push_back({at.group / std::uint32_t{kLevels}, at.group % std::uint32_t{kLevels}, {}});
+    }
+    groups_[number].slots.push_back(at.slot);
   }
 
   // Slots [begin, end) of a list that has them in the order in which they came.
@@ -310,22 +336,27 @@ class KeptBoxes {
   static constexpr auto at_place = [](std::uint32_t k) { return k; };
 
   template <class Visit>
-  bool any_in(const Box& box, std::size_t level, double most, std::uint32_t since, Visit&& visit,
+  bool any_in(const Box& box, const Group& group, double most, std::uint32_t since, Visit&& visit,
               Better* better) const {
+    const std::size_t set = Reach::set_of(group.frame);
+    const auto seen = Reach::seen(box, group.frame);
+    const double shrink = 1 / scale_of(group.level);
     std::array<std::int64_t, D> from, to;
     double cells = 1;
     for (std::size_t k = 0; k < D; ++k) {
-      const double own = box.side(k), other = most * side_[k], begin = box.lower(k);
-      from[k] = place_of(begin - reach_.before(k, own, other) * (1 + kMore), k, level);
-      to[k] = place_of(begin + reach_.behind(k, own, other) * (1 + kMore), k, level);
+      const double own = seen.extent[k], at = seen.place[k];
+      const double other = most * side_[Reach::unit_of(set, k)] * Reach::widest(group.frame, k);
+      from[k] = place_of(at - reach_.before(k, own, other) * (1 + kMore) - seen.rounding, k, group.frame, shrink);
+      to[k] = place_of(at + reach_.behind(k, own, other) * (1 + kMore) + seen.rounding, k, group.frame, shrink);
       cells *= static_cast<double>(to[k] - from[k] + 1);
     }
-    const std::vector<std::uint32_t>& all = by_level_[level];
+    const std::vector<std::uint32_t>& all = group.slots;
     if (cells > static_cast<double>(all.size()))
       return any_of(
           since, 0, static_cast<std::uint32_t>(all.size()), [&](std::uint32_t k) { return all[k]; }, visit, better);
+    const std::size_t number = group.frame * kLevels + group.level;
     for (std::array<std::int64_t, D> place = from;;) {
-      const std::size_t line = line_of(place, level);
+      const std::size_t line = line_of(place, number);
       for (place[0] = from[0]; place[0] <= to[0]; ++place[0]) {
         const Cell cell = cells_[cell_of(line, place[0])];
         if (any_of(since, cell.begin, cell.begin + cell.size, at_place, visit, better)) return true;
@@ -341,16 +372,15 @@ class KeptBoxes {
 
   const Boxes& boxes_;
   Reach reach_;
-  double cell_;  // of a level, as a share of the side of its longest boxes
   std::vector<Entry> kept_;
   std::uint32_t count_ = 0;
   std::vector<Cell> cells_;   // by hash of the place; empty: all boxes are scanned
   std::vector<Filed> filed_;  // of those that are filed together
-  std::vector<std::vector<std::uint32_t>> by_level_;
-  std::array<std::size_t, kLevels> kept_by_level_{};  // of these, without those that are proposed
-  std::size_t levels_ = 0;
-  std::array<double, D> side_{}, boxes_a_unit_{};  // of a usual box
-  std::array<std::array<double, D>, kLevels> cells_a_unit_{};
+  std::vector<Group> groups_;
+  std::array<std::uint16_t, kFrames * kLevels> group_of_{};     // its number in `groups_`
+  std::array<std::uint64_t, Reach::kSets.size()> levels_of_{};  // bits: those that a set of frames has
+  std::array<double, D> side_{}, boxes_a_unit_{};               // of a usual box
+  std::array<std::array<double, D>, kFrames> cells_a_unit_{};   // of level 0
 };
 
 // When a box excludes a worse one.

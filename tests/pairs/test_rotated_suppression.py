@@ -245,6 +245,27 @@ def test_nms_of_many_rotated_boxes_as_the_loop(name):
         assert found.tolist() == expected
 
 
+@pytest.mark.parametrize("longest", [3.0, 30.0, 300.0])
+def test_nms_of_long_boxes_in_all_directions_as_the_loop(longest):
+    # Kept ones are in cells along their directions: of several sets, and beside those of boxes that are not long.
+    rng = np.random.default_rng(int(longest))
+    objects = rng.integers(0, 60, 400)
+    center, size = rng.random((60, 2)) * 20, np.exp(rng.uniform(0, np.log(longest), (60, 2)))
+    angle = rng.uniform(-4, 4, 60)
+    spread = rng.normal(0, 0.1, (400, 5)) * [1, 1, 0.5, 0.5, 2 / longest]
+    boxes = np.column_stack([center, size, angle])[objects]
+    boxes[:, 2:4] *= np.exp(spread[:, 2:4])
+    boxes[:, [0, 1, 4]] += spread[:, [0, 1, 4]]
+    boxes[::2, :2] += rng.normal(0, longest / 9, (200, 2)) * np.column_stack(
+        [np.cos(boxes[::2, 4]), np.sin(boxes[::2, 4])]
+    )
+    boxes[::3] = boxes[::3][:, [0, 1, 3, 2, 4]] + [0, 0, 0, 0, np.pi / 2]
+    scores = rng.random(400)
+    for threshold in (0.0771, 0.1571, 0.2571, 0.3371, 0.4571, 0.5571, 0.6971, 0.8571, 0.9571):
+        expected = plain_rotated_nms(boxes, scores, threshold, "iou", np.zeros(400))
+        assert bp.nms(boxes, scores, threshold, form="cxcywhr").tolist() == expected
+
+
 def test_nms_of_quarter_turns_is_that_of_upright_boxes():
     rng = np.random.default_rng(6)
     center, size = rng.integers(0, 60, (300, 2)), rng.integers(1, 12, (300, 2)) * 2
