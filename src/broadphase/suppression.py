@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+import sys
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
 
 from broadphase import _native, thresholds
-from broadphase.arguments import as_flag, as_own_array, as_real
+from broadphase.arguments import as_flag, as_own_array, as_real, as_whole
 from broadphase.boxes.checking import as_row_pairs, first_bad_row, require_boxes, require_finite
 from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotated
+from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import as_attribute
-from broadphase.searches import pairs
+from broadphase.searches import pairs as overlapping_pairs
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -20,13 +22,18 @@ if TYPE_CHECKING:
 
     from broadphase.boxes.forms import Boxes
 
-__all__ = ["DecayName", "RatioName", "SoftNMS", "iou", "nms", "soft_nms"]
+__all__ = ["DecayName", "KindName", "OverlapRatios", "RatioName", "SoftNMS", "iou", "nms", "soft_nms"]
 
 #: What ``metric=`` takes.
 RatioName: TypeAlias = Literal["iou", "ios"]
 #: What ``decay=`` takes.
 DecayName: TypeAlias = Literal["gaussian", "linear"]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
+#: What ``kind=`` takes.
+KindName: TypeAlias = Literal["iou", "giou", "diou", "ciou"]
+
+_KINDS = ("iou", "giou", "diou", "ciou")
 _RATIOS = {"iou": _native.RatioTo.union, "ios": _native.RatioTo.smaller}
 _DECAYS = {"gaussian": _native.Decay.gaussian, "linear": _native.Decay.linear}
 
@@ -46,6 +53,21 @@ class SoftNMS(NamedTuple):
     scores: NDArray[np.float64]
 
 
+class OverlapRatios(NamedTuple):
+    """The result of `iou` with a threshold: the pairs whose ratio exceeds it, and their ratios.
+
+    Attributes
+    ----------
+    pairs : ndarray, shape (m, 2), int32
+        As of `broadphase.pairs` with ``sort=True``.
+    ratios : ndarray, shape (m,), float64
+        The ratio of each of them.
+    """
+
+    pairs: NDArray[np.int32]
+    ratios: NDArray[np.float64]
+
+
 def nms(
     boxes: Boxes,
     scores: ArrayLike,
@@ -56,6 +78,8 @@ def nms(
     metric: RatioName = "iou",
     workers: int = 1,
     batch: ArrayLike | None = None,
+    score_threshold: float | None = None,
+    max_output: int | None = None,
 ) -> NDArray[np.int32]:
     """Keep the best of boxes that overlap: greedy non-maximum suppression.
 
@@ -65,9 +89,11 @@ def nms(
     Parameters
     ----------
     boxes : array_like, shape (n, 2, d) or (n, 2*d), or tuple of two (n, d); or as `form` says
-        Lower and upper corners, finite, any one length unit, d = 1 to 4.
-    scores : array_like of real numbers, shape (n,)
-        How good each box is. Infinite scores are allowed.
+        Lower and upper corners, finite, any one length unit, d = 1 to 4. With scores of two or three axes, as of a
+        detector: (B, n, w) for B images, (n, w) for one image and C classes, (B, n, w) for both, or (B, n, C, w) if
+        each class has its own boxes; w numbers a box. In errors, their rows are those of ``boxes.reshape(-1, w)``.
+    scores : array_like of real numbers, shape (n,), (B, n), (n, C) or (B, n, C)
+        How good each box is. Infinite scores are allowed. Only boxes of the same image and class suppress each other.
     threshold : float
         From 0 to 1. A box with exactly this ratio is kept.
     form : {"xyxy", "xywh", "cxcywh", "cxcywhr", "xyzlwhr"}
@@ -82,13 +108,27 @@ def nms(
         that of the smaller one, which finds parts of an object inside the whole. A box of zero volume overlaps none.
     workers : int
         Threads to use; -1 for one per core. Does not change the result.
-    batch : array_like of int, shape (n,), or int, optional
-        Any int64. Only boxes with the same number suppress each other: images of a batch, or classes of objects.
+    batch : array_like of int, shape (n,), or int, or tuple of two of these, optional
+        Any int64. Only boxes with the same number suppress each other: images of a batch, or classes of objects. A
+        tuple ``(image, label)`` of arrays: only those with both the same. With scores of shape (n,) alone.
+    score_threshold : float, optional
+        Only boxes whose score is above it take part. Default: all.
+    max_output : int, optional
+        At most so many boxes are kept of each image, the best ones of all classes; of a flat `batch`, of each of its
+        numbers, or of each ``image`` of a tuple. Default: all.
 
     Returns
     -------
-    rows : ndarray, shape (m,), int32
-        The rows that were kept, by descending score.
+    rows : ndarray, int32
+        What was kept, by descending score, equal ones by ascending row, then class:
+
+        - scores (n,): rows, shape (m,);
+        - (n, C): ``[class, row]``, shape (m, 2);
+        - (B, n): ``[image, row]``, shape (m, 2), image by image; with `max_output` rows, shape (B, max_output);
+        - (B, n, C): ``[image, class, row]``, shape (m, 3), image by image, as of NonMaxSuppression of ONNX; with
+          `max_output` ``[class, row]``, shape (B, max_output, 2).
+
+        Tables of `max_output` are filled up with -1. A tensor of torch if `boxes` is one.
 
     Raises
     ------
@@ -122,27 +162,172 @@ def nms(
     >>> boxes = [[5, 5, 8, 2, 0], [5, 5, 8, 2, 90], [5, 5, 8, 2, 170]]
     >>> bp.nms(boxes, [0.9, 0.8, 0.7], threshold=0.3, form="cxcywhr", degrees=True)
     array([0, 1], dtype=int32)
+
+    Two images, and two classes of one box each:
+
+    >>> boxes = [[[0, 0, 9, 9], [1, 0, 10, 9]], [[0, 0, 9, 9], [20, 0, 29, 9]]]
+    >>> bp.nms(boxes, [[0.9, 0.8], [0.4, 0.7]], threshold=0.5, max_output=3)
+    array([[ 0, -1, -1],
+           [ 1,  0, -1]], dtype=int32)
+    >>> bp.nms(boxes[0], [[0.9, 0.1], [0.8, 0.7]], threshold=0.5, score_threshold=0.2)
+    array([[0, 0],
+           [1, 1]], dtype=int32)
     """
     limit = as_real(threshold, "threshold")
     if not 0 <= limit <= 1:
         raise ValueError(f"threshold must be from 0 to 1, not {limit}")
     if not isinstance(metric, str) or metric not in _RATIOS:
         raise ValueError(unknown_name("metric", metric, _RATIOS))
+    least = None if score_threshold is None else as_real(score_threshold, "score_threshold")
+    if least is not None and np.isnan(least):
+        raise ValueError("score_threshold must not be NaN")
+    most = None if max_output is None else as_whole(max_output, "max_output", 0)
+    values = _as_numbers(scores)
+    rule = _Rule(limit, metric, worker_count(workers))
+    if values.ndim > 1:
+        if batch is not None:
+            raise ValueError(f"batch: scores of shape {values.shape} are batches already; leave it out")
+        return _like(boxes, _nms_of_images(boxes, values, form, degrees, rule, least, most))
     given, rotated = _as_given(boxes, form, degrees, "boxes")
     count = len(given)
-    ranked = _as_ranked(_as_scores(scores, count))
-    keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
-    rivals = None
-    if limit < 1:  # no ratio exceeds 1
-        rivals = _few_pairs(given, rotated, keys, workers)
-    options = (ranked, keys, rivals, limit, _RATIOS[metric], worker_count(workers))
-    found: Any = _native.nms(given, *options) if rotated is None else rotated.nms(*options)
-    if found is None:
+    _require_each(values, count)
+    ranked = _as_ranked(values)
+    keys, images = _as_keys(batch, count)
+    rows = None
+    if least is not None:
+        _require_no_nan(values)
+        if rotated is None:
+            given = given.copy()  # as it is checked
+            _require_volumes(given, "boxes")
+        rows = np.flatnonzero(values > least)
+        given, ranked = given[rows], ranked[rows]
+        rotated = None if rotated is None else _native.RotatedBoxes(given, as_flag(degrees, "degrees"))
+        keys = None if keys is None else keys[rows]
+    kept = rule.keep(given, rotated, ranked, keys)
+    if kept is None:
         if rotated is None:
             _require_volumes(given, "boxes")
         raise ValueError(f"scores: row {first_bad_row(np.isnan(ranked))} is NaN")
-    kept: NDArray[np.int32] = found
-    return kept
+    if rows is not None:
+        kept = rows[kept].astype(np.int32)
+    if most is not None:
+        kept = kept[:most] if images is None else kept[_are_first(images[kept], most)]
+    return _like(boxes, kept)
+
+
+class _Rule(NamedTuple):
+    """When a box suppresses another one."""
+
+    limit: float
+    metric: RatioName
+    workers: int
+
+    def keep(
+        self,
+        given: NDArray[Any],
+        rotated: _native.RotatedBoxes | None,
+        ranked: NDArray[Any],
+        keys: NDArray[np.int64] | None,
+    ) -> NDArray[np.int32] | None:
+        """Return the rows that are kept, by descending score; None for a box or a score that is not allowed."""
+        rivals = None
+        if self.limit < 1:  # no ratio exceeds 1
+            rivals = _few_pairs(given, rotated, keys, self.workers)
+        options = (ranked, keys, rivals, self.limit, _RATIOS[self.metric], self.workers)
+        found: Any = _native.nms(given, *options) if rotated is None else rotated.nms(*options)
+        return None if found is None else np.asarray(found)
+
+
+_ENTRIES_AT_ONCE = 2**20  # boxes of images and classes that are looked at together: 40 to 100 MB
+
+
+def _nms_of_images(
+    boxes: Any,
+    scores: NDArray[Any],
+    form: FormName,
+    degrees: bool,
+    rule: _Rule,
+    least: float | None,
+    most: int | None,
+) -> NDArray[np.int32]:
+    """Suppress boxes per image and class, a few images at a time."""
+    if not isinstance(form, str) or form not in FORMS:
+        raise ValueError(unknown_name("form", form, FORMS))
+    numbers = as_numbers(boxes, name="boxes")
+    shape, leading = scores.shape, numbers.shape[:-1]
+    is_own = leading == shape and len(shape) == 3  # each class has its own boxes
+    has_classes = is_own or leading == shape[:-1]
+    if not has_classes and leading != shape:
+        raise ValueError(
+            f"boxes have shape {numbers.shape} and scores {shape}: scores (B, n), (n, C) or (B, n, C) need boxes"
+            " (B, n, w), (n, w), (B, n, w) or (B, n, C, w)"
+        )
+    has_images = len(shape) == 3 or not has_classes
+    classes = shape[-1] if has_classes else 1
+    images = shape[0] if has_images else 1
+    count = shape[1] if has_images else shape[0]
+    _require_no_nan(scores)
+    given = as_detections(numbers.reshape(-1, numbers.shape[-1]), form, "boxes")
+    is_in_degrees = as_flag(degrees, "degrees")
+    if not is_rotated(form):
+        _require_without_degrees(is_in_degrees)
+        given = np.array(given)  # as it is checked
+        _require_volumes(given, "boxes")
+    ranked, values = _as_ranked(scores.reshape(-1)), scores.reshape(-1)
+    size = count * classes
+    found = []
+    step = max(1, _ENTRIES_AT_ONCE // max(size, 1))
+    for first in range(0, images if size else 0, step):
+        begin, end = first * size, min(first + step, images) * size
+        entries = np.arange(begin, end) if least is None else begin + np.flatnonzero(values[begin:end] > least)
+        image, label = entries // size, entries % classes
+        part = given[entries if is_own else entries // classes]
+        rotated = _native.RotatedBoxes(part, is_in_degrees) if is_rotated(form) else None
+        kept: Any = rule.keep(part, rotated, ranked[entries], image * classes + label)
+        kept = kept[np.argsort(image[kept], kind="stable")]
+        if most is not None:
+            kept = kept[_are_first(image[kept], most)]
+        found.append(np.column_stack([image, label, entries % size // classes])[kept].astype(np.int32))
+    rows = np.concatenate(found) if found else np.empty((0, 3), np.int32)
+    columns = rows[:, [has_images, has_classes, True]]
+    if most is None or not has_images:
+        return np.ascontiguousarray(columns)
+    table = np.full((images, most, 1 + has_classes), -1, np.int32)
+    starts = np.searchsorted(rows[:, 0], np.arange(images))
+    table[rows[:, 0], np.arange(len(rows)) - starts[rows[:, 0]]] = columns[:, 1:]
+    return table if has_classes else table[:, :, 0]
+
+
+def _are_first(groups: NDArray[Any], most: int) -> NDArray[np.bool_]:
+    """Return which elements are among the first `most` of their group."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    are = np.empty(len(groups), bool)
+    are[order] = np.arange(len(groups)) - np.searchsorted(ordered, ordered) < most
+    return are
+
+
+def _as_keys(batch: Any, count: int) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """Return the key of each box, and its image."""
+    if batch is None:
+        return None, None
+    if not isinstance(batch, tuple) or len(batch) != 2 or not any(np.ndim(one) for one in batch):
+        keys: Any = as_attribute("batch", batch, count, np.int64)
+        return keys, keys
+    image, label = (as_attribute(f"batch[{k}]", batch[k], count, np.int64) for k in range(2))
+    both = (np.unique(one, return_inverse=True)[1].reshape(-1) for one in (image, label))
+    first, second = both
+    return first.astype(np.int64) * max(count, 1) + second, image
+
+
+def _like(boxes: Any, found: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return what was found as a tensor, if the boxes were one of torch; it shares the memory."""
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    if tensor is None or not isinstance(boxes, tensor):
+        return found
+    made: Any = sys.modules["torch"].from_numpy(np.ascontiguousarray(found))
+    as_found: NDArray[Scalar] = made
+    return as_found
 
 
 def _few_pairs(
@@ -156,7 +341,7 @@ def _few_pairs(
     if not _native.few_overlap(corners, most):
         return None
     try:
-        return pairs(corners, batch=keys, touching=False, workers=workers, max_pairs=most * len(corners))
+        return overlapping_pairs(corners, batch=keys, touching=False, workers=workers, max_pairs=most * len(corners))
     except (TooManyPairsError, InvalidBoxError):  # the caller says what is wrong
         return None
 
@@ -194,8 +379,8 @@ def soft_nms(
         From 0 to 1; of ``"linear"``.
     min_score : float
         At least 0. Boxes whose score is or falls below it are left out.
-    batch : array_like of int, shape (n,), or int, optional
-        As in `nms`: only boxes with the same number lower each other's scores.
+    batch : array_like of int, shape (n,), or int, or tuple of two of these, optional
+        As in `nms`: only boxes with the same number, or the same two, lower each other's scores.
 
     Returns
     -------
@@ -248,16 +433,48 @@ def soft_nms(
     if rotated is None:
         given = given.copy()  # as it is checked
         _require_volumes(given, "boxes")
-    before = np.ascontiguousarray(_as_scores(scores, count), np.float64)
+    values = _as_numbers(scores)
+    _require_each(values, count)
+    before = np.ascontiguousarray(values, np.float64)
     bad = first_bad_row(~(np.isfinite(before) & (before >= 0)))
     if bad is not None:
         raise ValueError(f"scores: row {bad} is {before[bad]}, which is not finite and at least 0")
-    keys = None if batch is None else as_attribute("batch", batch, count, np.int64)
+    keys, _ = _as_keys(batch, count)
     parameter = width if decay == "gaussian" else limit
     rivals = _few_pairs(given, rotated, keys, workers)
     options = (before, keys, rivals, _DECAYS[decay], parameter, least, worker_count(workers))
     found: Any = _native.soft_nms(_flat(given), *options) if rotated is None else rotated.soft_nms(*options)
-    return SoftNMS(*found)
+    return SoftNMS(*(_like(boxes, one) for one in found))
+
+
+@overload
+def iou(
+    boxes: Boxes,
+    other: Boxes | None = None,
+    pairs: ArrayLike | None = None,
+    *,
+    form: FormName = "xyxy",
+    degrees: bool = False,
+    kind: KindName = "iou",
+    threshold: None = None,
+    workers: int = 1,
+    batch: Any = None,
+) -> NDArray[np.float64]: ...
+
+
+@overload
+def iou(
+    boxes: Boxes,
+    other: Boxes | None = None,
+    pairs: None = None,
+    *,
+    form: FormName = "xyxy",
+    degrees: bool = False,
+    kind: KindName = "iou",
+    threshold: float,
+    workers: int = 1,
+    batch: Any = None,
+) -> OverlapRatios: ...
 
 
 def iou(
@@ -267,7 +484,11 @@ def iou(
     *,
     form: FormName = "xyxy",
     degrees: bool = False,
-) -> NDArray[np.float64]:
+    kind: KindName = "iou",
+    threshold: float | None = None,
+    workers: int = 1,
+    batch: Any = None,
+) -> NDArray[np.float64] | OverlapRatios:
     """Return the intersection over union of pairs of boxes.
 
     Parameters
@@ -278,11 +499,25 @@ def iou(
         Rows of `boxes` and of `other`; without `other`, both of `boxes`. Default: each box of `boxes` with the box of
         `other` in the same row.
 
+    kind : {"iou", "giou", "diou", "ciou"}
+        With a penalty for boxes that are apart [1]_ [2]_; of boxes without an angle. ``"giou"``: less the share of the
+        box around both that neither covers. ``"diou"``: less the square of the distance of the centers over that of the
+        diagonal of the box around both. ``"ciou"``: also less a v, for v = (2/pi (atan(w/h) - atan(w'/h')))^2 and
+        a = v / (1 - iou + v); in the plane.
+    threshold : float, optional
+        At least 0. Find all pairs whose ratio exceeds it, of one set or of two, in place of `pairs`.
+    workers : int
+        With `threshold`: threads to search with; -1 for one per core. Does not change the result.
+    batch : array_like of int, shape (n,), or int, or tuple for two sets, optional
+        With `threshold`: as in `broadphase.pairs`, boxes of different keys are not compared.
+
     Returns
     -------
     ratios : ndarray, shape (m,), float64
         From 0 to 1: the volume that the boxes of a pair share (area in 2D, length in 1D) over that of their union. 0
-        for boxes that only touch, and for boxes of zero volume.
+        for boxes that only touch, and for boxes of zero volume. The other kinds are above -1 (``"ciou"``: -2); their
+        penalty is 0 where the box around both has no volume or diagonal. With `threshold`, `OverlapRatios`: ``pairs``
+        and ``ratios``. Tensors of torch if `boxes` is one.
 
     Raises
     ------
@@ -299,15 +534,30 @@ def iou(
     ratios are within 1e-15 of the exact ones, times how many times as long as wide the longer box is; so those of boxes
     that only touch may be as large as that. The ratio of a and b is that of b and a.
 
+    References
+    ----------
+    .. [1] H. Rezatofighi et al., "Generalized Intersection over Union", CVPR, 2019.
+       https://doi.org/10.1109/CVPR.2019.00075
+    .. [2] Z. Zheng et al., "Distance-IoU Loss: Faster and Better Learning for Bounding Box Regression", AAAI, 2020.
+       https://doi.org/10.1609/aaai.v34i07.6999
+
     Examples
     --------
     >>> import broadphase as bp
     >>> boxes = [[0, 0, 2, 2], [1, 0, 3, 2], [1, 1, 3, 3]]
+    >>> found = bp.iou(boxes, threshold=0.2)
+    >>> found.pairs
+    array([[0, 1],
+           [1, 2]], dtype=int32)
+    >>> found.ratios.round(3)
+    array([0.333, 0.333])
     >>> bp.iou(boxes, pairs=bp.pairs(boxes, sort=True)).round(3)
     array([0.333, 0.143, 0.333])
     >>> bp.iou([[0, 0, 2, 2, 0]], [[0, 0, 2, 2, 45]], form="cxcywhr", degrees=True).round(3)
     array([0.707])
     """
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ValueError(unknown_name("kind", kind, _KINDS))
     first, rotated = _as_given(boxes, form, degrees, "boxes", np.float64)
     second, other_rotated = (
         (first, rotated) if other is None else _as_given(other, form, degrees, "other", np.float64, first.shape[-1])
@@ -318,10 +568,28 @@ def iou(
         _require_volumes(first, "boxes")
         if other is not None:
             _require_volumes(second, "other")
+    if kind != "iou" and rotated is not None:
+        raise ValueError(f"kind={kind!r} is for boxes without an angle, not for form={form!r}")
+    if kind == "ciou" and first.shape[2] != 2:
+        raise ValueError(f"kind='ciou' is for boxes of two axes, not of {first.shape[2]}")
+    least = None if threshold is None else as_real(threshold, "threshold")
+    if least is None:
+        if batch is not None:
+            raise ValueError("batch needs threshold=: it says which boxes are compared")
+    elif not least >= 0:
+        raise ValueError(f"threshold must be at least 0, not {least}")
+    elif pairs is not None:
+        raise ValueError("threshold finds the pairs; leave out pairs=")
+    else:
+        corners: Any = first if rotated is None else rotated.enclosing()
+        others: Any = None
+        if other is not None:
+            others = second if other_rotated is None else other_rotated.enclosing()
+        pairs = overlapping_pairs(corners, others, batch=batch, touching=False, workers=workers, sort=True)
     if pairs is not None:
         rows = as_row_pairs(pairs, (len(first), len(second)), "boxes")
     elif other is None:
-        raise TypeError("iou needs other= or pairs=")
+        raise TypeError("iou needs other= or pairs=, or threshold=")
     elif len(first) != len(second):
         raise ValueError(f"boxes has {len(first)} rows and other has {len(second)}: name the pairs by pairs=")
     else:
@@ -332,7 +600,39 @@ def iou(
     else:
         ratios = rotated.ratios(other_rotated, left, right, _RATIOS["iou"])
     answer: NDArray[np.float64] = ratios
-    return answer
+    if kind != "iou":
+        answer = answer - _penalties(kind, first[left], second[right], answer)
+    if least is None:
+        return _like(boxes, answer)
+    exceeds = answer > least
+    return OverlapRatios(_like(boxes, rows[exceeds]), _like(boxes, answer[exceeds]))
+
+
+def _penalties(
+    kind: KindName, first: NDArray[np.float64], second: NDArray[np.float64], ratios: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what is taken off the ratios of pairs of boxes without an angle."""
+    first, second = first / 2, second / 2  # sides are finite
+    sides, other_sides = first[:, 1] - first[:, 0], second[:, 1] - second[:, 0]
+    around = np.maximum(first[:, 1], second[:, 1]) - np.minimum(first[:, 0], second[:, 0])
+    if kind == "giou":
+        has = (around > 0).all(axis=1)
+        whole = np.where(around > 0, around, 1)
+        common = np.clip(np.minimum(first[:, 1], second[:, 1]) - np.maximum(first[:, 0], second[:, 0]), 0, None)
+        covered, more, shared = ((part / whole).prod(axis=1) for part in (sides, other_sides, common))
+        bare: NDArray[np.float64] = np.where(has, 1 - (covered + more - shared), 0.0)
+        return bare
+    longest = around.max(axis=1, keepdims=True, initial=0)
+    unit = np.where(longest > 0, longest, 1)
+    apart = (first[:, 0] / 2 + first[:, 1] / 2 - (second[:, 0] / 2 + second[:, 1] / 2)) / unit
+    diagonal = np.square(around / unit).sum(axis=1)
+    penalty: NDArray[np.float64] = np.square(apart).sum(axis=1) / np.where(diagonal > 0, diagonal, 1)
+    if kind == "diou":
+        return penalty
+    turns = [np.arctan2(one[:, 0], one[:, 1]) for one in (sides, other_sides)]
+    uneven = np.square(2 / np.pi * (turns[0] - turns[1]))
+    weight = 1 - ratios + uneven
+    return np.asarray(penalty + np.square(uneven) / np.where(weight > 0, weight, np.inf))
 
 
 def _as_given(
@@ -343,9 +643,13 @@ def _as_given(
     given = as_detections(boxes, form, name, dtype, empty_dim)
     if is_rotated(form):
         return given, _native.RotatedBoxes(given, is_in_degrees)
+    _require_without_degrees(is_in_degrees)
+    return given, None
+
+
+def _require_without_degrees(is_in_degrees: bool) -> None:
     if is_in_degrees:
         raise ValueError(f"degrees=True needs a form with an angle, one of {', '.join(filter(is_rotated, FORMS))}")
-    return given, None
 
 
 def _require_volumes(corners: NDArray[Any], name: str) -> None:
@@ -358,13 +662,24 @@ def _flat(corners: NDArray[Any]) -> NDArray[np.float64]:
     return np.ascontiguousarray(corners, np.float64).reshape(count, 2 * dimension)
 
 
-def _as_scores(values: ArrayLike, count: int) -> NDArray[Any]:
-    scores = as_own_array(values, "scores")
-    if scores.size and scores.dtype.kind not in "biuf":
-        raise TypeError(f"scores must be numbers, not {scores.dtype}")
+def _as_numbers(scores: ArrayLike) -> NDArray[Any]:
+    values = as_own_array(scores, "scores")
+    if values.size and values.dtype.kind not in "biuf":
+        raise TypeError(f"scores must be numbers, not {values.dtype}")
+    if values.ndim > 3:
+        raise ValueError(f"scores must have shape (n,), (B, n), (n, C) or (B, n, C), not {values.shape}")
+    return values
+
+
+def _require_each(scores: NDArray[Any], count: int) -> None:
     if scores.shape != (count,):
         raise ValueError(f"scores must have shape ({count},), one for each box, not {scores.shape}")
-    return scores
+
+
+def _require_no_nan(scores: NDArray[Any]) -> None:
+    if scores.dtype.kind == "f" and np.isnan(scores).any():
+        place = tuple(np.argwhere(np.isnan(scores))[0].tolist())
+        raise ValueError(f"scores: row {place[0] if len(place) == 1 else place} is NaN")
 
 
 def _as_ranked(scores: NDArray[Any]) -> NDArray[Any]:

@@ -152,7 +152,7 @@ def functions():
     }  # fmt: skip
     yield "nms", bp.nms, {
         "boxes": BOXES, "scores": [1, 2, 3], "threshold": 0.5, "metric": "iou", "batch": [1, 1, 2], "workers": 1,
-        "form": "xyxy", "degrees": False,
+        "form": "xyxy", "degrees": False, "score_threshold": 0.5, "max_output": 2,
     }  # fmt: skip
     yield "nms", bp.nms, {"boxes": TURNED, "scores": [1, 2, 3], "threshold": 0.5, "form": "cxcywhr", "degrees": True}
     yield "soft_nms", bp.soft_nms, {
@@ -160,7 +160,10 @@ def functions():
         "form": "xyxy", "degrees": False, "batch": [1, 1, 2], "workers": 1,
     }  # fmt: skip
     yield "soft_nms", bp.soft_nms, {"boxes": TURNED, "scores": [1, 2, 3], "decay": "linear", "form": "cxcywhr"}
-    yield "iou", bp.iou, {"boxes": BOXES, "other": BOXES, "pairs": [[0, 1]], "form": "xyxy", "degrees": False}
+    yield "iou", bp.iou, {
+        "boxes": BOXES, "other": BOXES, "pairs": [[0, 1]], "form": "xyxy", "degrees": False, "kind": "giou",
+    }  # fmt: skip
+    yield "iou", bp.iou, {"boxes": BOXES, "threshold": 0.1, "batch": [1, 1, 1], "workers": 1}
     yield "iou", bp.iou, {"boxes": TURNED, "other": TURNED, "form": "cxcywhr", "degrees": True}
     yield "overlaps", bp.overlaps, {"shapes": shapes(), "other": shapes(), "pairs": [[0, 1]]}
     yield "overlaps", bp.overlaps, {"shapes": shapes(), "batch": [1, 1, 2]}
