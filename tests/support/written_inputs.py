@@ -296,6 +296,10 @@ def suppression_calls():
         }  # fmt: skip
     pairs = rng.integers(0, n, (5000, 2))
     yield "iou", bp.iou, {"boxes": boxes, "other": scene(n, seed=8), "pairs": pairs}
+    yield "iou", functools.partial(bp.iou, threshold=0.1), {"boxes": boxes, "batch": batch}
+    yield "nms[images]", functools.partial(bp.nms, threshold=0.5, score_threshold=0.2, max_output=50), {
+        "boxes": boxes.reshape(3, 1000, 4), "scores": rng.random((3, 1000, 2)),
+    }  # fmt: skip
     yield "iou", functools.partial(bp.iou, form="cxcywhr"), {
         "boxes": turned, "other": turned, "pairs": pairs.astype(np.int32),
     }  # fmt: skip
