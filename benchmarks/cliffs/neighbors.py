@@ -226,6 +226,32 @@ def _updates(points: Any, edge: float, cutoff: float, pace: float) -> Iterator[R
     found = median_times(calls, budget=2 * pace)
     assert kept.rebuilds == 1
     yield _gain("update of 10⁵ points with a skin, of a rebuild's speed", found["rebuild"], found["update"], 3.0)
+    for full in (False, True):
+        for what, step, least in (("steps of 0.01 cutoffs", 0.01, 1.3), ("steps of half a cutoff", 0.5, 0.95)):
+            found = median_times(_walks(points, edge, cutoff, step, full=full), budget=4 * pace)
+            name = f"10⁵ points, {what}, {'full' if full else 'half'} list, of the speed of searches"
+            yield _gain(f"NeighborList of its own skin: {name}", found["searches"], found["list"], least)
+
+
+def _walks(points: Any, edge: float, cutoff: float, step: float, *, full: bool) -> dict[str, Callable[[], Any]]:
+    """Follow points for 20 steps of a random walk, with a list and by searches."""
+    rng, frames = np.random.default_rng(3), [points]
+    for _ in range(19):
+        ways = rng.normal(size=points.shape)
+        ways *= step * cutoff / np.linalg.norm(ways, axis=1, keepdims=True)
+        frames.append((frames[-1] + ways) % edge)
+    wanted: dict[str, Any] = {"distances": True, "vectors": True, "full": full}
+
+    def followed() -> None:
+        near = bp.NeighborList(cutoff, **wanted)
+        for frame in frames:
+            near.update(frame, [edge] * 3)
+
+    def searched() -> None:
+        for frame in frames:
+            bp.neighbors(frame, cutoff, cell=[edge] * 3, **wanted)
+
+    return {"list": followed, "searches": searched}
 
 
 def _sorted(points: Any, cutoff: float, pace: float) -> Iterator[Row]:

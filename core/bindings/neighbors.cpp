@@ -208,7 +208,7 @@ nb::tuple nearest_neighbors(Table<double> points, std::optional<Table<double>> o
 }
 
 NeighborCandidates candidates(Table<double> points, std::optional<KeyedSet> keys, Matrices vectors, AxisFlags periodic,
-                              double cutoff, const NeighborRules* rules, unsigned workers) {
+                              double cutoff, const NeighborRules* rules, bool both, bool sorted, unsigned workers) {
   const std::vector<Cell> cells = cells_of(vectors, periodic);
   NeighborQuery query;
   query.points = points_of(points, std::nullopt);
@@ -219,24 +219,36 @@ NeighborCandidates candidates(Table<double> points, std::optional<KeyedSet> keys
   follow(rules, query);
   query.shifts = true;
   return at_work([&](Interrupt& interrupt) {
-    return NeighborCandidates(find_neighbors(query, chosen_kernels().window_hits, overlaps, workers, interrupt),
-                              query.points.count, interrupt);
+    const WindowKernel kernel = chosen_kernels().window_hits;
+    PlacedPairs pairs;
+    if (!place_pairs(query, kernel, workers, interrupt, pairs))
+      pairs = placed(find_neighbors(query, kernel, overlaps, workers, interrupt), query.points.count, interrupt);
+    return NeighborCandidates(std::move(pairs), both, sorted, interrupt);
   });
 }
 
-static_assert(sizeof(Shift) == 3 * sizeof(std::int32_t) && sizeof(Matrix3) == 9 * sizeof(double));
+static_assert(sizeof(Jump) == 4 * sizeof(std::int32_t) && sizeof(Matrix3) == 9 * sizeof(double));
 
 nb::tuple near(const NeighborCandidates& candidates, Table<double> points, std::optional<Table<std::int32_t>> jumps,
                std::optional<KeyedSet> keys, Matrices vectors_of_cells, AxisFlags periodic, double cutoff,
-               const NeighborRules* rules, bool distances, bool vectors, bool shifts, bool by_point, bool both,
-               bool sorted, unsigned workers) {
+               const NeighborRules* rules, bool distances, bool vectors, bool shifts, bool by_point, unsigned workers) {
   const std::vector<Cell> cells = cells_of(vectors_of_cells, periodic);
-  const auto* jump = jumps ? reinterpret_cast<const Shift*>(jumps->data()) : nullptr;
-  const std::size_t count = points.shape(0);
-  return result(count, count, by_point, both, sorted, workers, [&](Interrupt& interrupt) {
-    return candidates.near(points.data(), jump, point_cells(cells, keys_of(keys)), cutoff, rules, distances, vectors,
-                           shifts, workers, interrupt);
-  });
+  NearQuery query;
+  query.points = points.data();
+  query.dimension = points.shape(1);
+  if (jumps) query.jumps = reinterpret_cast<const Jump*>(jumps->data()), query.jump_count = jumps->shape(0);
+  query.cells = point_cells(cells, keys_of(keys));
+  query.cutoff = cutoff;
+  query.rules = rules;
+  query.distances = distances, query.vectors = vectors, query.shifts = shifts;
+  query.by_point = by_point;
+  const NearKernels& kernels = near_kernels(chosen_kernels().level);
+  NeighborLists lists =
+      at_work([&](Interrupt& interrupt) { return candidates.near(query, kernels, workers, interrupt); });
+  NeighborPairs& found = lists.entries;
+  const nb::tuple more = details(found);
+  const nb::object offsets = by_point ? as_array(std::move(lists.offsets)) : nb::none();
+  return as_tuple(Pairs{std::move(found.rows), found.size, found.capacity}, offsets, more);
 }
 
 // The nearest entries of each point in tables, `width` of each: rows, -1 behind the last; distances, infinity; vectors
@@ -277,10 +289,11 @@ nb::tuple nearest_table(Vector<std::int64_t> offsets, Vector<std::int32_t> rows,
                   shifts ? as_array(std::move(table_of_shifts), {count, width, dimension}) : nb::none());
 }
 
-// False: too far; None: by little; or an array: by little after these jumps.
-nb::object motion(Table<double> points, Table<double> before, std::optional<KeyedSet> keys, Matrices cells_before,
-                  std::optional<Matrices> back, std::optional<Matrices> inverses, double limit, double rounding,
-                  unsigned workers) {
+// (whether no point has moved by more than the limit, how far at most, None or a table of the rows that were moved by
+// lattice vectors and how many these are)
+nb::tuple motion(Table<double> points, Table<double> before, std::optional<KeyedSet> keys, Matrices cells_before,
+                 std::optional<Matrices> back, std::optional<Matrices> inverses, double limit, double rounding,
+                 unsigned workers) {
   std::vector<Cell> cells(cells_before.shape(0));
   for (std::size_t cell = 0; cell < cells.size(); ++cell)
     std::memcpy(&cells[cell].vectors, cells_before.data() + 9 * cell, sizeof(Matrix3));
@@ -290,13 +303,11 @@ nb::object motion(Table<double> points, Table<double> before, std::optional<Keye
   const Motion motion{points.data(),      before.data(),  points.shape(0),
                       points.shape(1),    matrices(back), point_cells(cells, keys_of(keys)),
                       matrices(inverses), limit,          rounding};
-  PlainArray<Shift> jumps;
-  const Moved moved = at_work([&](Interrupt& interrupt) { return motion_of(motion, workers, interrupt, jumps); });
-  if (moved == Moved::kTooFar) return nb::bool_(false);
-  if (moved == Moved::kLittle) return nb::none();
-  std::vector<std::int32_t> numbers(3 * motion.count);
-  std::memcpy(numbers.data(), jumps.get(), numbers.size() * sizeof(std::int32_t));
-  return as_table(std::move(numbers), 3);
+  const Moved moved = at_work([&](Interrupt& interrupt) { return motion_of(motion, workers, interrupt); });
+  if (moved.jumps.empty()) return as_tuple(moved.is_little, moved.farthest, nb::none());
+  std::vector<std::int32_t> numbers(4 * moved.jumps.size());
+  std::memcpy(numbers.data(), moved.jumps.data(), numbers.size() * sizeof(std::int32_t));
+  return as_tuple(moved.is_little, moved.farthest, as_table(std::move(numbers), 4));
 }
 
 }  // namespace
@@ -332,12 +343,11 @@ void bind_neighbors(nb::module_& module) {
   nb::class_<NeighborCandidates>(module, "NeighborCandidates")
       .def("__len__", &NeighborCandidates::count)
       .def("near", &near, "points"_a, "jumps"_a.none(), "keys"_a.none(), "cells"_a, "periodic"_a, "cutoff"_a,
-           "rules"_a.none(), "distances"_a, "vectors"_a, "shifts"_a, "by_point"_a, "both"_a, "sorted"_a, "workers"_a);
+           "rules"_a.none(), "distances"_a, "vectors"_a, "shifts"_a, "by_point"_a, "workers"_a);
   module.def("neighbor_candidates", &candidates, "points"_a, "keys"_a.none(), "cells"_a, "periodic"_a, "cutoff"_a,
-             "rules"_a.none(), "workers"_a);
+             "rules"_a.none(), "both"_a, "sorted"_a, "workers"_a);
   module.def("motion", &motion, "points"_a, "before"_a, "keys"_a.none(), "cells_before"_a, "back"_a.none(),
-             "inverses"_a.none(), "limit"_a, "rounding"_a, "workers"_a,
-             "False if a point has moved too far; None if none has; or the lattice vectors that points were moved by.");
+             "inverses"_a.none(), "limit"_a, "rounding"_a, "workers"_a);
 }
 
 }  // namespace broadphase::python

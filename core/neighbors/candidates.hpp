@@ -4,11 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/memory.hpp"
 #include "base/parallel.hpp"
 #include "batches/rows_by_key.hpp"
 #include "neighbors/lattice.hpp"
+#include "neighbors/lists.hpp"
+#include "neighbors/near_lists.hpp"
 #include "neighbors/search.hpp"
 
 namespace broadphase {
@@ -23,31 +26,54 @@ struct PointCells {
   const Cell& of(std::size_t row) const { return cells[at(row)]; }
 };
 
+// By how many lattice vectors a point was moved, as by a program that keeps its points in the cell.
+struct Jump {
+  std::int32_t row;
+  Shift shift;
+};
+
+// What is known of points and wanted of those that are near. `points`: (n, d), as many as there were.
+struct NearQuery {
+  const double* points;
+  std::size_t dimension;
+  const Jump* jumps = nullptr;
+  std::size_t jump_count = 0;
+  PointCells cells;
+  double cutoff = 0;
+  const NeighborRules* rules = nullptr;  // whose species have cutoffs of their own, if it has any
+  bool distances = false, vectors = false, shifts = false;
+  bool by_point = false;  // in the order of first points, with offsets
+};
+
+// Lists of those that may be near each point; of each pair at the point of the lower row, or at both.
 class NeighborCandidates {
  public:
-  // Pairs with shifts. Those without one come first, because they need no translation.
-  NeighborCandidates(const NeighborPairs& pairs, std::size_t points, Interrupt& interrupt);
+  // `sorted`: each list by row and shift.
+  NeighborCandidates(PlacedPairs pairs, bool both, bool sorted, Interrupt& interrupt);
 
   std::size_t count() const { return count_; }
 
-  // Those within the cutoff now, or within that of their species where rules tell these apart. `jumps`: by how many
-  // lattice vectors each point was moved, as by a program that keeps its points in the cell; or null. `points`: (n, d),
-  // d as of the pairs. The same order for any number of workers.
-  NeighborPairs near(const double* points, const Shift* jumps, const PointCells& cells, double cutoff,
-                     const NeighborRules* rules, bool distances, bool vectors, bool shifts, unsigned workers,
-                     Interrupt& interrupt) const;
+  // Those within the cutoff now. The same order for any number of workers.
+  NeighborLists near(const NearQuery& query, const NearKernels& kernels, unsigned workers, Interrupt& interrupt) const;
 
  private:
-  // Places in `order_`.
-  struct Places {
-    std::uint32_t first, second;
-  };
-  // Rows of points in the order in which pairs name them, which keeps together what is near in space.
-  PlainArray<std::int32_t> order_;
-  PlainArray<Places> places_;
-  PlainArray<Shift> shifts_;  // of those from `unshifted_` on
-  std::size_t count_ = 0, named_ = 0, unshifted_ = 0, dimension_ = 3;
+  void sort_lists(Interrupt& interrupt);
+
+  friend class NearLook;
+
+  PlainArray<std::int32_t> rows_;  // of places
+  PlainArray<std::uint32_t> place_of_row_;
+  std::vector<Shift> wraps_;           // of places, or empty
+  std::vector<std::size_t> starts_;    // of the list of each place, and the end
+  PlainArray<std::uint32_t> places_;   // those in lists
+  PlainArray<std::uint32_t> images_;   // numbers in shifts_, where lists are `shifted_`
+  std::vector<std::uint8_t> shifted_;  // whether any of a list has a shift, or empty
+  std::vector<Shift> shifts_;          // none comes first; 2 k + 1 is the opposite of 2 k
+  std::size_t count_ = 0, points_ = 0, longest_ = 0;
 };
+
+// Pairs with shifts, in places.
+PlacedPairs placed(const NeighborPairs& pairs, std::size_t points, Interrupt& interrupt);
 
 using Matrix3 = std::array<Vector3, 3>;
 
@@ -65,10 +91,13 @@ struct Motion {
   double rounding = 0;  // so much, for each unit of the largest coordinate
 };
 
-enum class Moved { kTooFar, kLittle, kLittleAfterJumps };
+// How far points have moved at most, those in `jumps` by the rest when the whole lattice vectors are taken off.
+struct Moved {
+  bool is_little = false;
+  double farthest = 0;  // infinity where that is not known
+  std::vector<Jump> jumps;
+};
 
-// Whether no point has moved by more than the limit; with kLittleAfterJumps, but for whole numbers of lattice vectors,
-// which `jumps` receives.
-Moved motion_of(const Motion& motion, unsigned workers, Interrupt& interrupt, PlainArray<Shift>& jumps);
+Moved motion_of(const Motion& motion, unsigned workers, Interrupt& interrupt);
 
 }  // namespace broadphase

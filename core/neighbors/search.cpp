@@ -151,12 +151,37 @@ class Search {
   void run(std::size_t begin, std::size_t end, Hits& hits, NeighborPairs& out) const {
     hits.own.resize(kMostWindowHits + 16);
     hits.others.resize(kMostWindowHits + 16);
-    for (std::size_t row = rows_.row_of(begin); begin < end; ++row) {
-      const std::size_t until = std::min<std::size_t>(end, rows_.rows()[row].end);
-      run_row(row, begin, until, hits, out);
-      begin = until;
-    }
+    run_rows(begin, end, [&](const Image& image, WindowSearch& window) {
+      const std::size_t found = window_kernel_(window, {hits.own.data(), hits.others.data()});
+      if (found > 0) decide(image, neighbor_rows(), hits, found, out);
+    });
   }
+
+  // The same as places, whatever their distance is.
+  void place_pairs(std::size_t begin, std::size_t end, PlacedHits& out) const {
+    const IgnoredPairs* ignored = part_.rules != nullptr ? &part_.rules->ignored : nullptr;
+    if (ignored != nullptr && ignored->empty()) ignored = nullptr;
+    run_rows(begin, end, [&](const Image& image, WindowSearch& window) {
+      out.room(kMostWindowHits + 16);
+      std::uint32_t *own = out.own.get() + out.size, *others = out.others.get() + out.size;
+      std::size_t found = window_kernel_(window, {own, others});
+      if (ignored != nullptr) {
+        std::size_t kept = 0;
+        for (std::size_t k = 0; k < found; ++k) {
+          const auto [first, second] = std::minmax(rows_.exact(own[k]).row, rows_.exact(others[k]).row);
+          own[kept] = own[k], others[kept] = others[k];
+          kept += ignored->contains(first, second) ? 0 : 1;
+        }
+        found = kept;
+      }
+      if (found == 0) return;
+      out.size += found;
+      if (out.runs.empty() || out.runs.back().shift != image.shift) out.runs.push_back({out.size, image.shift});
+      out.runs.back().end = out.size;
+    });
+  }
+
+  const PointRows& rows() const { return rows_; }
 
  private:
   // 4,096 systems of 50 points took a quarter longer with 8 points to a row, and in periodic cells two thirds longer.
@@ -222,7 +247,18 @@ class Search {
     for (auto cells = static_cast<std::int64_t>(first); cells <= static_cast<std::int64_t>(last); ++cells) use(cells);
   }
 
-  void run_row(std::size_t row, std::size_t begin, std::size_t end, Hits& found, NeighborPairs& out) const {
+  // Calls use(image, window) until no window has anything left.
+  template <class Use>
+  void run_rows(std::size_t begin, std::size_t end, const Use& use) const {
+    for (std::size_t row = rows_.row_of(begin); begin < end; ++row) {
+      const std::size_t until = std::min<std::size_t>(end, rows_.rows()[row].end);
+      run_row(row, begin, until, use);
+      begin = until;
+    }
+  }
+
+  template <class Use>
+  void run_row(std::size_t row, std::size_t begin, std::size_t end, const Use& use) const {
     const PointRows& others = neighbor_rows();
     if (others.count() == 0) return;
     const std::array<Bounds, 3>& own = rows_.rows()[row].bounds;
@@ -260,7 +296,7 @@ class Search {
           }
           with_images(0, own_x, at.bounds[0], x_base, [&](std::int64_t x_cells) {
             cells = {x_cells, y_cells, z_cells};
-            run_pair(row, begin, end, other, image_of(cells), found, out);
+            run_pair(row, begin, end, other, image_of(cells), use);
           });
           ++other;
         }
@@ -272,8 +308,9 @@ class Search {
     return broadphase::image_of(lattice(), *part_.cell, cells);
   }
 
-  void run_pair(std::size_t row, std::size_t begin, std::size_t end, std::size_t other, const Image& image, Hits& found,
-                NeighborPairs& out) const {
+  template <class Use>
+  void run_pair(std::size_t row, std::size_t begin, std::size_t end, std::size_t other, const Image& image,
+                const Use& use) const {
     // Of one set, a pair of rows and an image is the same as the other way round with the opposite image.
     if (!part_.cross && (image.order < 0 || (image.order == 0 && other < row))) return;
     const PointRows& others = neighbor_rows();
@@ -312,10 +349,7 @@ class Search {
     window.low =
         static_cast<std::size_t>(std::lower_bound(other_x + other_row.begin, other_x + other_row.end, first) - other_x);
     if (window.low == other_row.end) return;
-    while (window.own < end) {
-      const std::size_t hits = window_kernel_(window, {found.own.data(), found.others.data()});
-      if (hits > 0) decide(image, others, found, hits, out);
-    }
+    while (window.own < end) use(image, window);
   }
 
   // Images of others that may be within reach of some point. Of one set, one of each two opposite images. False if they
@@ -877,6 +911,42 @@ NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_ker
   else
     search.run(query.points, query.others, 0, rooms, workers, interrupt, out);
   return out;
+}
+
+bool place_pairs(const NeighborQuery& query, WindowKernel window_kernel, unsigned workers, Interrupt& interrupt,
+                 PlacedPairs& out) {
+  const PointView& points = query.points;
+  if (query.keys || query.cross || points.reaches != nullptr || points.count < 2) return false;
+  const Lattice lattice(*query.cells);
+  if (!lattice.is_valid()) throw FlatCell(0, true);
+  SearchPart part;
+  part.points = part.others = points;
+  part.cell = query.cells;
+  part.lattice = &lattice;
+  part.cutoff = query.cutoff;
+  part.rules = query.rules;
+  Search search(window_kernel);
+  search.start(part, workers, interrupt);
+  const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask;
+  workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
+  const auto run_task = [&](std::size_t task, PlacedHits& to) {
+    search.place_pairs(task * kTask, std::min(count, (task + 1) * kTask), to);
+  };
+  out.parts = std::vector<PlacedHits>(workers > 1 ? tasks : 1);
+  if (workers > 1) {
+    for_each_task(tasks, workers, interrupt, [&](unsigned, std::size_t task) { run_task(task, out.parts[task]); });
+  } else {
+    out.parts[0].room(search.expected_pairs() + search.expected_pairs() / 16);
+    for (std::size_t task = 0; task < tasks; ++task) {
+      run_task(task, out.parts[0]);
+      interrupt.check();
+    }
+  }
+  const PointRows& rows = search.rows();
+  out.rows.grow(count);
+  for (std::size_t k = 0; k < count; ++k) out.rows[k] = rows.exact(k).row;
+  if (const Shift* wraps = rows.wraps(); wraps != nullptr) out.wraps.assign(wraps, wraps + count);
+  return true;
 }
 
 }  // namespace broadphase

@@ -95,4 +95,36 @@ using FindOverlaps = OverlappingBoxes (*)(const BoxView<double>& first, const Bo
 NeighborPairs find_neighbors(const NeighborQuery& query, WindowKernel window_kernel, FindOverlaps find_overlaps,
                              unsigned workers, Interrupt& interrupt);
 
+// Places of points that may be near each other, in runs of one shift.
+struct PlacedHits {
+  struct Run {
+    std::size_t end;
+    Shift shift;
+  };
+  PlainArray<std::uint32_t> own, others;
+  std::vector<Run> runs;
+  std::size_t size = 0;
+
+  void room(std::size_t more) {
+    if (size + more <= own.size()) return;
+    const std::size_t larger = size + more + size / 2;
+    own.grow(larger);
+    others.grow(larger);
+  }
+};
+
+// Places are in an order that keeps together what is near in space.
+struct PlacedPairs {
+  PlainArray<std::int32_t> rows;  // of places
+  // By which lattice vectors each place was moved into the cell; none: no place was. Shifts are those of moved places.
+  std::vector<Shift> wraps;
+  std::vector<PlacedHits> parts;
+};
+
+// All pairs of one set within the cutoff, each one way round, and some that are a little farther apart: without their
+// distances, which takes half of the time. False, with nothing done, where points have keys or reaches, or are fewer
+// than two. Throws as find_neighbors.
+bool place_pairs(const NeighborQuery& query, WindowKernel window_kernel, unsigned workers, Interrupt& interrupt,
+                 PlacedPairs& out);
+
 }  // namespace broadphase

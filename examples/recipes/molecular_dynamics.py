@@ -3,8 +3,8 @@ Molecular dynamics: argon in a periodic box
 ===========================================
 
 216 Lennard-Jones atoms in reduced units. ``bp.NeighborList`` searches with a skin, and
-tests the same pairs again until an atom has moved by half of it. Its results are exact
-at every step. See :doc:`/neighbors`.
+tests the same pairs again until an atom has moved by half of it. It chooses the skin
+itself. Its results are exact at every step. See :doc:`/neighbors`.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ grid = np.arange(6) * 1.7
 positions = np.stack(np.meshgrid(grid, grid, grid), axis=-1).reshape(-1, 3)
 velocities = np.random.default_rng(1).normal(0, 0.9, positions.shape)
 velocities -= velocities.mean(axis=0)
-near = bp.NeighborList(cutoff, skin=0.4, distances=True, vectors=True)
+near = bp.NeighborList(cutoff, distances=True, vectors=True)
 
 
 def forces_and_energy(positions):

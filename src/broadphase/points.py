@@ -15,6 +15,7 @@ from broadphase.errors import unknown_name
 from broadphase.filters import as_ignored_pairs
 from broadphase.representations import shown
 from broadphase.sight import as_sight
+from broadphase.skins import SkinChoice
 from broadphase.species import NO_PAIR, cutoffs_by_species
 from broadphase.workers import worker_count
 
@@ -35,6 +36,7 @@ _MOST_POINTS = 2**31 - 64
 _LEAST_CUTOFF, _MOST_CUTOFF = 1e-150, 1e150  # their squares are normal numbers
 _MOST_WANTED = 2**62  # neighbors of a point; far more than fit into memory
 _MOST_SKEWED = 1e6  # cells beyond it are not compared with one another
+_SOME_POINTS = 2000  # that stand for all where a guess is enough
 
 
 @shown
@@ -350,13 +352,17 @@ class NeighborList:
     ----------
     cutoff : float, or by species
         The largest distance of a pair.
-    skin : float
+    skin : float or "auto"
         By how much longer the cutoff of the search is: larger, and there are fewer searches, but more pairs to look at.
+        "auto" follows how far points move in a step and how many pairs there are; where they move too far, it searches
+        without a skin, as `neighbors` does, and keeps nothing.
     periodic, species, full, distances, vectors, shifts, workers, sort, ignore_pairs
         As in `neighbors`. With `species` or `ignore_pairs`, each update takes as many points.
 
     Attributes
     ----------
+    skin : float
+        That of the pairs that are kept; 0 where none are.
     updates : int
         How often `update` was called.
     rebuilds : int
@@ -370,7 +376,8 @@ class NeighborList:
     -----
     The method is that of L. Verlet, Computer "Experiments" on Classical Fluids, Phys. Rev. 159, 1967,
     doi:10.1103/PhysRev.159.98. Points that have left the cell and are put back into it count as moved by the rest only.
-    A cell that changes is taken into account by how much it shortens distances.
+    A cell that changes is taken into account by how much it shortens distances. "auto" counts, and reads no clock: the
+    same updates give the same arrays in every run.
 
     Examples
     --------
@@ -388,7 +395,7 @@ class NeighborList:
         self,
         cutoff: Any,
         *,
-        skin: float,
+        skin: float | Literal["auto"] = "auto",
         periodic: Any = True,
         species: Any = None,
         full: bool = False,
@@ -405,26 +412,27 @@ class NeighborList:
         self._cutoff = _checked_cutoff(as_real(cutoff, "cutoff")) if table is None else _checked_table(table)
         self._ignored = None if ignore_pairs is None else as_own_array(ignore_pairs, "ignore_pairs")
         self._count, self._rules = count, None
-        self._skin = as_real(skin, "skin")
-        if not 0 <= self._skin <= _MOST_CUTOFF:
-            raise ValueError(f"skin must be from 0 to 1e150, not {self._skin}")
-        self._reach = _checked_cutoff(self._cutoff + self._skin)
         self._periodic = periodic
         full, sort = as_flag(full, "full"), as_flag(sort, "sort")
         wanted = as_flag(distances, "distances"), as_flag(vectors, "vectors"), as_flag(shifts, "shifts")
-        self._wanted = (*wanted, full or sort, full, sort)
+        self._wanted, self._lists = (*wanted, full or sort), (full, sort)
         self._workers = worker_count(workers)
+        self._choice = SkinChoice(self._cutoff, full=full, sort=sort) if isinstance(skin, str) else None
+        if isinstance(skin, str) and skin != "auto":
+            raise ValueError(unknown_name("skin", skin, ("auto",)))
+        self.skin = 0.0 if isinstance(skin, str) else as_real(skin, "skin")
+        if not 0 <= self.skin <= _MOST_CUTOFF:
+            raise ValueError(f"skin must be from 0 to 1e150, not {self.skin}")
+        _checked_cutoff(self._cutoff + self.skin)
         self._candidates: Any = None
-        self._before = np.empty((0, 0))
-        self._keys: KeyedSet | None = None
-        self._cells = self._inverses = np.empty((0, 3, 3))
-        self._repeats = np.empty((0, 3), bool)
+        self._before: _Scene | None = None
         self.updates = 0
         self.rebuilds = 0
 
     def __repr__(self) -> str:
+        skin = f"{self.skin:g}" if self._choice is None else f"{self.skin:g} (auto)"
         return (
-            f"<NeighborList of cutoff {self._cutoff:g} and skin {self._skin:g}:"
+            f"<NeighborList of cutoff {self._cutoff:g} and skin {skin}:"
             f" {self.rebuilds} searches in {self.updates} updates>"
         )
 
@@ -450,15 +458,19 @@ class NeighborList:
         self._follow(len(now))
         cells, repeats = _as_cells(cell, self._periodic, now.shape[1])
         [keys] = _as_keys(batch, (now,), (size,), cells, cell)
-        jumps = self._jumps(now, keys, cells, repeats)
-        if jumps is False:
-            self._search(now, keys, cells, repeats)
-            jumps = None
-        found: Any = self._candidates.near(
-            now, jumps, keys, cells, repeats, self._cutoff, self._rules, *self._wanted, self._workers
-        )
+        scene = _Scene(now, keys, cells, repeats)
+        if self._candidates is not None:
+            is_little, farthest, jumps = self._moved(scene, self.skin)
+            if is_little:
+                found = self._look(scene, jumps)
+                if self._choice is not None:
+                    self._choice.looked(farthest)
+                self.updates += 1
+                return found
+        found = self._search(scene, self.skin) if self._choice is None else self._search_by_choice(scene)
+        self.rebuilds += 1
         self.updates += 1
-        return _result(found)
+        return found
 
     def _follow(self, count: int) -> None:
         """Make the rules of so many points."""
@@ -473,48 +485,132 @@ class NeighborList:
         self._rules = _rules((count,), *self._by_species, as_ignored_pairs(self._ignored, (count,), "points"))
         self._count = count
 
-    def _search(
-        self, now: NDArray[np.float64], keys: KeyedSet | None, cells: NDArray[np.float64], repeats: NDArray[np.bool_]
-    ) -> None:
+    def _search_by_choice(self, now: _Scene) -> Neighbors:
+        """Search with the skin that pays, or without one where none does."""
+        choice: Any = self._choice
+        some = now.some() if choice.watches() else None
+        if some is not None and self._candidates is None and self._before is not None:
+            choice.moved(self._moved(some, self._cutoff)[1])
+        skin = choice.skin(len(now.points), now.points.shape[1])
+        if skin > 0:
+            try:
+                found = self._search(now, skin)
+            except ValueError:  # so many images that there is no list
+                skin = 0.0
+            else:
+                choice.kept(skin, len(self._candidates), len(found.pairs))
+                return found
         try:
-            rules = None if self._rules is None else self._rules.longer_by(self._skin)
-            candidates = _native.neighbor_candidates(now, keys, cells, repeats, self._reach, rules, self._workers)
+            found = _result(
+                _native.neighbors(
+                    now.points, None, now.keys, None, now.cells, now.repeats, self._cutoff, None, None, False,
+                    self._rules, *self._wanted, *self._lists, self._workers, None, None, None,
+                )
+            )  # fmt: skip
         except _native.ManyImages:
-            raise ValueError(_many_images(self._reach)) from None
-        # Of vectors that do not repeat, the columns are 0.
-        inverses = np.ascontiguousarray(np.linalg.pinv(cells * repeats[:, :, np.newaxis]))
-        self._candidates, self._before, self._keys = candidates, now.copy(), keys
-        self._cells, self._inverses, self._repeats = cells, inverses, repeats
-        self.rebuilds += 1
+            raise ValueError(_many_images(self._cutoff)) from None
+        if some is not None and self._before is not None:
+            some.share_inverses(self._before)
+        self._candidates, self._before, self.skin = None, some, 0.0
+        choice.searched(len(found.pairs))
+        return found
 
-    def _jumps(
-        self, now: NDArray[np.float64], keys: KeyedSet | None, cells: NDArray[np.float64], repeats: NDArray[np.bool_]
-    ) -> NDArray[np.int32] | Literal[False] | None:
-        """Return False if the pairs that are kept may not hold all that are near now.
+    def _search(self, now: _Scene, skin: float) -> Neighbors:
+        reach = self._cutoff + skin
+        try:
+            rules = None if self._rules is None else self._rules.longer_by(skin)
+            candidates = _native.neighbor_candidates(
+                now.points, now.keys, now.cells, now.repeats, reach, rules, *self._lists, self._workers
+            )
+        except _native.ManyImages:
+            raise ValueError(_many_images(reach)) from None
+        before = self._candidates, self._before, self.skin
+        self._candidates, self._before, self.skin = candidates, now, skin
+        try:
+            return self._look(now, None)
+        except BaseException:
+            self._candidates, self._before, self.skin = before
+            raise
 
-        Otherwise, how many cells each point was put back by, or None if none was.
+    def _look(self, now: _Scene, jumps: Any) -> Neighbors:
+        wanted, cutoff = self._wanted, self._cutoff
+        found: Any = self._candidates.near(
+            now.points, jumps, now.keys, now.cells, now.repeats, cutoff, self._rules, *wanted, self._workers
+        )
+        return _result(found)
+
+    def _moved(self, now: _Scene, skin: float) -> tuple[bool, float, NDArray[np.int32] | None]:
+        """Return whether all that are near now were within the skin before, and how far points have moved at most.
+
+        And of those that were put back into their cells, the rows and by how many cells; None where there are none.
         """
-        if self._candidates is None or now.shape != self._before.shape or not len(now):
-            return False
-        if not np.array_equal(repeats, self._repeats) or not _same_keys(keys, self._keys):
-            return False
-        skin, dimension, back = self._skin, now.shape[1], None
-        if not np.array_equal(cells, self._cells):
+        before: Any = self._before
+        unknown = False, np.inf, None
+        if now.points.shape != before.points.shape or not len(now.points):
+            return unknown
+        if not _are_same(now.repeats, before.repeats) or not _same_keys(now.keys, before.keys):
+            return unknown
+        reach, dimension, back = self._cutoff + skin, now.points.shape[1], None
+        if not _are_same(now.cells, before.cells):
             # As the points would lie if the cells had not changed, and how much distances can have been longer.
-            after, before = (these[:, :dimension, :dimension] for these in (cells, self._cells))
-            if not repeats[:, :dimension].all() or (np.linalg.cond(after) > _MOST_SKEWED).any():
-                return False
-            back = np.zeros_like(cells)
-            back[:, :dimension, :dimension] = np.linalg.solve(after, before)
+            after, then = (these[:, :dimension, :dimension] for these in (now.cells, before.cells))
+            if not now.repeats[:, :dimension].all() or (np.linalg.cond(after) > _MOST_SKEWED).any():
+                return unknown
+            back = np.zeros_like(now.cells)
+            back[:, :dimension, :dimension] = np.linalg.solve(after, then)
             longer = float(np.linalg.norm(back, 2, axis=(1, 2)).max()) * (1 + 1e-9) - 1
             skin -= self._cutoff * max(longer, 0.0)
         rounding = 1e-12
-        limit = skin / 2 - rounding * (float(np.abs(cells).max()) + self._reach)
-        inverses = self._inverses if repeats.any() else None
-        jumps: Any = _native.motion(
-            now, self._before, keys, self._cells, back, inverses, limit, rounding, self._workers
+        limit = skin / 2 - rounding * ((before if back is None else now).largest() + reach)
+        moved: Any = _native.motion(
+            now.points, before.points, now.keys, before.cells, back, before.inverses(), limit, rounding, self._workers
         )
-        return False if jumps is False else jumps
+        is_little, farthest, jumps = moved
+        if back is not None:
+            farthest += (self.skin - skin) / 2
+        return is_little, farthest, jumps
+
+
+class _Scene:
+    """Points, and what they are in."""
+
+    def __init__(
+        self, points: NDArray[np.float64], keys: KeyedSet | None, cells: NDArray[np.float64], repeats: NDArray[np.bool_]
+    ) -> None:
+        self.points, self.keys, self.cells, self.repeats = points, keys, cells, repeats
+        self._inverses: NDArray[np.float64] | None = None
+        self._largest = -1.0
+
+    def largest(self) -> float:
+        """Return the largest number of the cells."""
+        if self._largest < 0:
+            self._largest = float(np.abs(self.cells).max())
+        return self._largest
+
+    def inverses(self) -> NDArray[np.float64] | None:
+        """Return what makes numbers of lattice vectors of ways; 0 along vectors that do not repeat."""
+        if self._inverses is None and self.repeats.any():
+            repeating = self.cells * self.repeats[:, :, np.newaxis]
+            # A fifth of the time; of several cells, one that no point is in may be flat.
+            invert = np.linalg.inv if len(self.cells) == 1 and self.repeats.all() else np.linalg.pinv
+            self._inverses = np.ascontiguousarray(invert(repeating))
+        return self._inverses
+
+    def some(self) -> _Scene:
+        """Return this with some of many points, for a guess how far all move; with all, if they are in batches."""
+        if self.keys is not None or len(self.points) <= _SOME_POINTS:
+            return self
+        step = -(-len(self.points) // _SOME_POINTS)
+        return _Scene(self.points[::step].copy(), None, self.cells, self.repeats)
+
+    def share_inverses(self, other: _Scene) -> None:
+        if _are_same(self.cells, other.cells) and _are_same(self.repeats, other.repeats):
+            self._inverses = other._inverses
+
+
+def _are_same(one: NDArray[Any], two: NDArray[Any]) -> bool:
+    """Compare small arrays: NumPy takes ten times as long as the bytes."""
+    return one is two or (one.shape == two.shape and one.tobytes() == two.tobytes())
 
 
 def _result(found: Any) -> Neighbors:

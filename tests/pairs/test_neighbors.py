@@ -571,7 +571,7 @@ def test_neighbor_list_points_may_be_changed_in_place():
         ({"cutoff": -1, "skin": 1}, "cutoff must be 0"),
         ({"cutoff": 1, "skin": -1}, "skin must be from 0"),
         ({"cutoff": 1, "skin": np.nan}, "skin must be from 0"),
-        ({"cutoff": 1, "skin": "x"}, "skin must be a number"),
+        ({"cutoff": 1, "skin": None}, "skin must be a number"),
     ],
 )
 def test_neighbor_list_bad_input_is_named(arguments, text):

@@ -50,7 +50,8 @@ def test_neighbor_lists_along_walks_as_searches(dimension):
     for seed in seeds(100):
         rng = np.random.default_rng([dimension, seed])
         periodic = (rng.random(dimension) < 0.7).tolist()
-        kept = bp.NeighborList(0.5, skin=rng.choice([0.0, 0.05, 0.3]), periodic=periodic, sort=True, **WANTED)
+        skin = (0.0, 0.05, 0.3, "auto")[rng.integers(4)]
+        kept = bp.NeighborList(0.5, skin=skin, periodic=periodic, sort=True, **WANTED)
         cell = np.eye(dimension) + np.tri(dimension, k=-1) * rng.uniform(-1, 1)
         for points, now in random_walk(rng, 60, rng.integers(1, 60), dimension, cell):
             expected = bp.neighbors(points, 0.5, cell=now, periodic=periodic, sort=True, **WANTED)
