@@ -1,5 +1,6 @@
 // The kernels of one level over eight numbers: this file is compiled once per instruction set that has them, and for
 // the scalar level, with BROADPHASE_LEVEL naming it.
+#include "batches/batch_nearest_kernel.hpp"
 #include "grid/file_boxes_kernel.hpp"
 #include "simd/kernels.hpp"
 #include "simd/lanes.hpp"
@@ -23,6 +24,7 @@ extern const EightKernels kEightKernels;
 const EightKernels kEightKernels = {
     {nearest_together_if_faster<2>(), nearest_together_if_faster<2>(), nearest_together_if_faster<3>(), nullptr},
     {balls_together<2>, balls_together<2>, balls_together<3>, BROADPHASE_SCALAR_ONLY(balls_together<4>)},
+    {nullptr, batch_nearest<2>, batch_nearest<3>, nullptr},
     {fan_keys<2>, fan_keys<3>},
     rank_keys,
     kFilingKernels<float>,

@@ -20,6 +20,7 @@ def rows(pace: float) -> Iterator[Row]:
     yield from moving_rows(pace)
     yield from ray_rows(pace)
     yield from lidar_rows(pace)
+    yield from nearest_rows(pace)
 
 
 def scenes_of(count: int, boxes: int) -> np.ndarray:
@@ -198,3 +199,37 @@ def lidar_of_numpy(places: np.ndarray, radius: float, angles: np.ndarray) -> np.
         enter[:, own, own] = np.inf
         found[:, :, beam] = enter.min(axis=2)
     return found
+
+
+def nearest_rows(pace: float) -> Iterator[Row]:
+    """Find the nearest agents of each one in each scene, beside all distances of NumPy."""
+    scenes = 4096 if pace >= 1 else 512
+    for agents, dim, wanted in ((24, 2, 4), (24, 2, 8), (30, 3, 4)):
+        places = np.random.default_rng(7).random((scenes, agents, dim)) * (agents * 0.8) ** (1 / dim)
+        flat, keys = places.reshape(-1, dim), np.repeat(np.arange(scenes), agents)
+        index, world = bp.Index((flat, flat), batch=keys), bp.World(dim=dim)
+        rows = world.add_many((bp.Circle if dim == 2 else bp.Sphere)(0.3), flat, batch=keys)
+        calls: dict[str, Callable[[], Any]] = {
+            "index": partial(index.nearest, rows=rows, k=wanted, batch=keys),
+            "world": partial(world.nearest, rows=rows, k=wanted, batch=keys),
+            "NumPy": partial(nearest_of_numpy, places, wanted),
+        }
+        ours, theirs = calls["index"](), calls["NumPy"]()
+        shape = scenes, agents, wanted
+        differ = np.count_nonzero(~np.isclose(ours.distances.reshape(shape), theirs[1]))
+        found = median_times(calls, budget=6 * pace)
+        what = f"{wanted} nearest of {agents} agents, {scenes:,} scenes, d = {dim}"
+        note = f"{differ:,} distances differ"
+        yield ratio(f"{what}: index / NumPy, all distances", found["index"], found["NumPy"], 0.125, note=note)
+        yield ratio(f"{what}: world of balls / NumPy, all distances", found["world"], found["NumPy"], 0.2)
+
+
+def nearest_of_numpy(places: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and distances (scenes, agents, wanted) by all distances, a partition, and a sort of what is left."""
+    squared = ((places[:, :, np.newaxis] - places[:, np.newaxis]) ** 2).sum(axis=-1)
+    own = np.arange(places.shape[1])
+    squared[:, own, own] = np.inf
+    near = np.argpartition(squared, wanted, axis=-1)[..., :wanted]
+    away = np.take_along_axis(squared, near, axis=-1)
+    order = np.argsort(away, axis=-1)
+    return np.take_along_axis(near, order, axis=-1), np.sqrt(np.take_along_axis(away, order, axis=-1))

@@ -210,6 +210,18 @@ class Forest {
   bool has(std::int32_t row) const { return number_of(row) != kNoTree; }
   std::size_t number_limit() const { return slots_.size(); }
 
+  // How many rows the tree of a number has.
+  std::size_t rows_of(std::uint32_t number) const { return number == kNoTree ? 0 : slots_[number].rows; }
+  // Calls use(row) for each of them, in no order.
+  template <class Use>
+  void each_row(std::uint32_t number, const Use& use) const {
+    const Slot& slot = slots_[number];
+    if (slot.rows <= kFew)
+      std::for_each_n(few_rows_.data() + slot.at, slot.rows, use);
+    else if (trees_[slot.at].root != kNoBlock)
+      for_each_row(trees_[slot.at].blocks, trees_[slot.at].root, use);
+  }
+
   // Calls use(blocks, block) for so many blocks, some perhaps several times, of trees of more than a few rows. Not all
   // are in use.
   template <class Use>

@@ -10,6 +10,7 @@
 
 #include "base/memory.hpp"
 #include "batches/distinct_forest.hpp"
+#include "batches/nearest_of_batch.hpp"
 #include "filters.hpp"
 #include "index.hpp"
 #include "many_queries.hpp"
@@ -183,12 +184,111 @@ NearestAnswers nearest_of(const BlockIndex& index, const AnyArray& lower, const 
   return answers;
 }
 
+// Of points with keys: those of one key are compared with all rows of a small batch, and walk together through the tree
+// of a larger one. So many more rows are looked for as each point ignores that none of the others is missing.
+NearestAnswers nearest_in_batches(const BlockIndex& index, const AnyArray& lower, const AnyArray& upper,
+                                  const Table<double>& centers, std::size_t wanted, const Vector<double>& farthest,
+                                  const QueryFilter& filter, unsigned workers) {
+  struct Scratch : TreeQueries::TogetherScratch {
+    NearestOfBatch batch;
+  };
+  constexpr std::size_t kFewInSpace = 8;  // as in nearest_of()
+  const double *points = centers.data(), *limit = farthest.data();
+  const std::size_t count = centers.shape(0), dimension = centers.shape(1), requested = wanted + filter.ignored_count;
+  NearestAnswers answers;
+  answers.rows.grow(count * wanted);
+  answers.distances.grow(count * wanted);
+  const ManyQueries all = ManyQueries::among_distinct(index, lower, upper, nullptr);
+  const Kernels& kernels = chosen_kernels();
+  // Rows of a point, in their order.
+  struct Place {
+    NearestAnswers* answers;
+    const QueryFilter* filter;
+    std::size_t query, at, end;
+    void add(std::int32_t row, double distance) {
+      if (at == end || (filter->ignored_count > 0 && filter->ignores(static_cast<std::size_t>(row), query))) return;
+      answers->rows[at] = row;
+      answers->distances[at++] = distance;
+    }
+  };
+  const auto place_of = [&](std::size_t query) {
+    std::fill_n(answers.rows.get() + query * wanted, wanted, -1);
+    std::fill_n(answers.distances.get() + query * wanted, wanted, kNever);
+    return Place{&answers, &filter, query, query * wanted, (query + 1) * wanted};
+  };
+  const auto alone = [&](const TreeQueries& queries, std::size_t query, Scratch& scratch) {
+    Place place = place_of(query);
+    queries.nearest(query, points + query * dimension, requested, limit[query], scratch,
+                    [&](std::int32_t row, double distance) { place.add(row, distance); });
+  };
+  with_boxes(lower, upper, [&](const auto& boxes) {
+    const auto read = [&](std::int32_t row, double* box, double&) {
+      const auto *low = boxes.lower_of(static_cast<std::size_t>(row)),
+                 *high = boxes.upper_of(static_cast<std::size_t>(row));
+      for (std::size_t k = 0; k < dimension; ++k) {
+        box[k] = static_cast<double>(low[k]);
+        box[dimension + k] = static_cast<double>(high[k]);
+      }
+      return true;
+    };
+    // False where doubles do not tell, or the limit takes a row away that others may be behind.
+    const auto in_batch = [&](const NearestOfBatch& batch, std::size_t number, std::size_t query) {
+      NearestOfBatch::Found found[NearestOfBatch::kMostWanted];
+      const std::size_t rows = batch.nearest(number, found, [](std::uint32_t, double squared) { return squared; });
+      const double squared_limit = limit[query] * limit[query];
+      Place place = place_of(query);
+      for (std::size_t k = 0; k < rows; ++k) {
+        const double squared = found[k].value;
+        const std::int32_t row = batch.row(found[k].at);
+        double box[8], none;
+        if (squared > squared_limit * (1 + kRounding)) break;
+        const bool is_small = squared < kLeastSafe, is_last = squared > 0 && squared >= squared_limit * (1 - kRounding);
+        if (is_small || (is_last && limit[query] < kNever)) {
+          read(row, box, none);
+          if (is_small && !holds_point(box, points + query * dimension, dimension)) return false;
+          if (is_last && !Ball(points + query * dimension, limit[query], dimension).meets_exactly(box)) return false;
+        }
+        place.add(row, std::sqrt(squared));
+      }
+      return true;
+    };
+    all.each_group<Scratch>(
+        places_of(points, count, dimension), dimension, workers,
+        [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t number, Scratch& scratch) {
+          if (scratch.batch.take_tree(*index.forest, index.tree_of[group[0]], number, false, read)) {
+            for (std::size_t first = 0; first < number; first += NearestOfBatch::kPoints) {
+              const std::size_t together = std::min(number - first, NearestOfBatch::kPoints);
+              const bool is_known = scratch.batch.compare(kernels, points, group + first, together, requested);
+              for (std::size_t k = 0; k < together; ++k)
+                if (!is_known || !in_batch(scratch.batch, k, group[first + k]))
+                  alone(queries, group[first + k], scratch);
+            }
+          } else if (number < kTogether / 2 || (dimension > 2 && requested > kFewInSpace) ||
+                     !queries.walks_together(requested)) {
+            for (std::size_t k = 0; k < number; ++k) alone(queries, group[k], scratch);
+          } else {
+            for (std::size_t k = 0; k < number; ++k) place_of(group[k]);
+            Place place = place_of(group[0]);
+            queries.nearest_together(boxes, group, number, points, requested, limit, scratch,
+                                     [&](std::size_t query, std::size_t rank, std::int32_t row, double distance) {
+                                       if (rank == 0) place = place_of(query);
+                                       place.add(row, distance);
+                                     });
+          }
+        });
+  });
+  return answers;
+}
+
 nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Table<double> centers, std::size_t wanted,
                    Vector<double> farthest, const RowFilter* filter, unsigned workers) {
   const QueryFilter allowed = filter != nullptr ? filter->get() : QueryFilter();
   const std::size_t count = centers.shape(0), requested = wanted + allowed.ignored_count;
   NearestAnswers answers;
-  if (allowed.allows_all() || allowed.is_selective() || wanted == 0 || requested > NearestTogether::kMostWanted) {
+  if (index.forest != nullptr && !allowed.is_selective() && wanted > 0 &&
+      NearestOfBatch::serves(chosen_kernels(), centers.shape(1), requested)) {
+    answers = nearest_in_batches(index, lower, upper, centers, wanted, farthest, allowed, workers);
+  } else if (allowed.allows_all() || allowed.is_selective() || wanted == 0 || requested > NearestTogether::kMostWanted) {
     answers = nearest_of(index, lower, upper, centers, wanted, farthest, filter, workers);
   } else {
     // Points can be walked together without a filter, and with so many more wanted, none of the others is missing once

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "batches/nearest_of_batch.hpp"
 #include "queried_bodies.hpp"
 
 namespace broadphase::python {
@@ -203,6 +204,7 @@ class PartSearch {
     std::optional<NearestBodies<D>> nearest{};
     std::optional<NearImages<D>> images{};
     RefusedRow refused{};
+    NearestOfBatch batch{};
   };
 
   // `is_first`: nothing has been found yet.
@@ -228,8 +230,25 @@ class PartSearch {
     const std::size_t wanted = table_.wanted + filter.ignored_count;
     // As for boxes: points that are far apart in their order have hardly a block in common.
     constexpr std::size_t kRowsForAPoint = 32;
-    if (table_.count >= kManyQueries && table_.count >= part_.bodies->slots() / kRowsForAPoint &&
-        !filter.is_selective() && all.can_walk_together(wanted, table_.count)) {
+    if (all.has_keys() && is_first_ && bounds_ == nullptr && bodies_.limits == nullptr && !filter.is_selective() &&
+        NearestOfBatch::serves(chosen_kernels(), D, wanted)) {
+      const BlockIndex& index = part_.bodies->index();
+      all.each_group<Scratch>(
+          places, D, workers,
+          [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t count, Scratch& scratch) {
+            const auto read = [&](std::int32_t row, double* box, double& radius) {
+              return read_body(row, box, radius);
+            };
+            if (scratch.batch.take_tree(*index.forest, index.tree_of[group[0]], count, true, read))
+              search_batch(queries, group, count, wanted, filter, scratch);
+            else if (count >= kTogether / 2 && queries.can_walk_together(wanted))
+              search(queries, group, count, wanted, scratch);
+            else
+              for (std::size_t k = 0; k < count; ++k) search(queries, group[k], scratch);
+          },
+          finish);
+    } else if (table_.count >= kManyQueries && table_.count >= part_.bodies->slots() / kRowsForAPoint &&
+               !filter.is_selective() && all.can_walk_together(wanted, table_.count)) {
       all.each_group<Scratch>(
           places, D, workers,
           [&](const TreeQueries& queries, const std::uint32_t* group, std::size_t count, Scratch& scratch) {
@@ -308,6 +327,52 @@ class PartSearch {
           if (bounds_ != nullptr) walk_images(queries, query, &at, scratch);
           end(query, scratch);
         });
+  }
+
+  // Of a ball, or a box parallel to the axes; false for others.
+  bool read_body(std::int32_t row, double* box, double& radius) const {
+    const StoredBall& ball = bodies_.shapes->balls()[row];
+    if (ball[0] == ShapeStore::kBoxMark) {
+      std::copy_n(bodies_.box(row), 2 * D, box);
+      return true;
+    }
+    if (ball[0] == ShapeStore::kNoBall) return false;
+    for (std::size_t k = 0; k < D; ++k) box[k] = box[D + k] = ball[k];
+    radius = ball[D];
+    return true;
+  }
+  void search_batch(const TreeQueries& queries, const std::uint32_t* group, std::size_t count, std::size_t wanted,
+                    const QueryFilter& filter, Scratch& scratch) {
+    const NearestOfBatch& batch = scratch.batch;
+    for (std::size_t first = 0; first < count; first += NearestOfBatch::kPoints) {
+      const std::size_t together = std::min(count - first, NearestOfBatch::kPoints);
+      const bool is_known = scratch.batch.compare(chosen_kernels(), points_, group + first, together, wanted);
+      for (std::size_t k = 0; k < together; ++k) {
+        const std::size_t query = group[first + k];
+        const Vec<D> at = place(query);
+        // On the border of a box in space, walks have a distance that is rounded.
+        bool is_sure = is_known;
+        NearestOfBatch::Found found[NearestOfBatch::kMostWanted];
+        const std::size_t rows = !is_known ? 0 : batch.nearest(k, found, [&](std::uint32_t number, double distance) {
+          const std::int32_t row = batch.row(number);
+          if (bodies_.shapes->balls()[row][0] != ShapeStore::kBoxMark) return distance;
+          is_sure = is_sure && (D == 2 || distance > 0);
+          return D == 2 ? distance_to_box<D>(bodies_.box(row), at) : distance;
+        });
+        if (!is_sure) {
+          search(queries, query, scratch);
+          continue;
+        }
+        scratch.found.clear();
+        for (std::size_t n = 0; n < rows && scratch.found.size() < table_.wanted; ++n) {
+          const std::int32_t row = batch.row(found[n].at);
+          if (found[n].value <= limits_[query] &&
+              (filter.ignored_count == 0 || !filter.ignores(static_cast<std::size_t>(row), query)))
+            scratch.found.emplace_back(found[n].value, row);
+        }
+        table_.put(query, scratch.found);
+      }
+    }
   }
 
   const Part& part_;

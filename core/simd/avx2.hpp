@@ -144,6 +144,7 @@ struct WideEight {
   static WideEight splat(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
   static WideEight load(const void* p) { return {of(_mm256_load_si256(half(p))), of(_mm256_load_si256(half(p) + 1))}; }
   static WideEight read(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
+  void store(double* p) const { _mm256_storeu_pd(p, low), _mm256_storeu_pd(p + 4, high); }
 
  private:
   static const __m256i* half(const void* p) { return static_cast<const __m256i*>(p); }
@@ -165,6 +166,12 @@ inline WideEight smaller(WideEight a, WideEight b) {
   return {_mm256_min_pd(a.low, b.low), _mm256_min_pd(a.high, b.high)};
 }
 
+inline WideEight root(WideEight a) { return {_mm256_sqrt_pd(a.low), _mm256_sqrt_pd(a.high)}; }
+inline WideEight marked(WideEight a, std::uint32_t mark) {
+  const __m256d last = _mm256_castsi256_pd(_mm256_set1_epi64x(0xff));
+  const __m256d marks = _mm256_castsi256_pd(_mm256_set1_epi64x(mark));
+  return {_mm256_or_pd(_mm256_andnot_pd(last, a.low), marks), _mm256_or_pd(_mm256_andnot_pd(last, a.high), marks)};
+}
 inline WideEight raised(WideEight a, WideEight b) { return larger(a, b); }
 inline WideEight lowered(WideEight a, WideEight b) { return smaller(a, b); }
 

@@ -9,6 +9,7 @@ namespace broadphase {
 
 // The arguments of kernels. Each is defined in the folder of the methods that use it.
 struct BallWalk;
+struct BatchNearest;
 struct BallsTogether;
 struct BoxWalk;
 struct Buckets;
@@ -146,6 +147,9 @@ struct EightKernels {
   // Eight queries walked together: see tree/together.hpp. Those for nearest rows may be null.
   void (*nearest_together[4])(NearestTogether&);
   void (*balls_together[4])(BallsTogether&);
+
+  // The nearest rows of a small batch: see batches/batch_nearest.hpp. Null where trees take less time.
+  void (*batch_nearest[4])(BatchNearest&);
 
   // Which bodies each beam of a lidar meets first: see world/fan.hpp. In the plane and in space.
   void (*fan_keys[2])(const Fan&);

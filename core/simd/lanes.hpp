@@ -38,7 +38,8 @@
 //                            values, the largest key first; keys lose their last three bits. False: nothing is written
 // WideEight: eight doubles, as a block of a wide tree holds them
 //   splat(x), load(p), read(p)   load: p is aligned to 64 bytes; read: needs no alignment
-//   +, -, *, larger(a, b), smaller(a, b), raised(a, b), lowered(a, b)   as of Eight
+//   store(p)                 p needs no alignment
+//   +, -, *, root(a), larger(a, b), smaller(a, b), raised(a, b), lowered(a, b), marked(a, mark)   as of Eight
 //   WideTests                as EightTests
 //   widened(p)               of eight floats or doubles; p needs no alignment
 //   narrowed(a)              an Eight, rounded to nearest

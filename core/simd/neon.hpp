@@ -174,6 +174,9 @@ struct WideEight {
   static WideEight read(const double* p) {
     return {{vld1q_f64(p), vld1q_f64(p + 2), vld1q_f64(p + 4), vld1q_f64(p + 6)}};
   }
+  void store(double* p) const {
+    for (int k = 0; k < 4; ++k) vst1q_f64(p + 2 * k, v[k]);
+  }
 };
 template <class Each>
 inline WideEight wide_of(Each each) {
@@ -195,6 +198,14 @@ inline WideEight smaller(WideEight a, WideEight b) {
   return wide_of([&](int k) { return vbslq_f64(vcltq_f64(a.v[k], b.v[k]), a.v[k], b.v[k]); });
 }
 
+inline WideEight root(WideEight a) {
+  return wide_of([&](int k) { return vsqrtq_f64(a.v[k]); });
+}
+inline WideEight marked(WideEight a, std::uint32_t mark) {
+  const uint64x2_t last = vdupq_n_u64(0xff);
+  const float64x2_t marks = vreinterpretq_f64_u64(vdupq_n_u64(mark));
+  return wide_of([&](int k) { return vbslq_f64(last, marks, a.v[k]); });
+}
 inline WideEight raised(WideEight a, WideEight b) {
   return wide_of([&](int k) { return vmaxnmq_f64(a.v[k], b.v[k]); });
 }

@@ -112,6 +112,19 @@ inline Eight absolute(const Eight& a) {
 inline Eight root(const Eight& a) {
   return eight_of<float>([&](std::size_t l) { return sqrtf(a.v[l]); });
 }
+inline WideEight root(const WideEight& a) {
+  return eight_of<double>([&](std::size_t l) { return sqrt(a.v[l]); });
+}
+inline WideEight marked(const WideEight& a, std::uint32_t mark) {
+  return eight_of<double>([&](std::size_t l) {
+    std::uint64_t bits;
+    memcpy(&bits, a.v + l, sizeof(double));
+    bits = (bits & ~std::uint64_t{0xff}) | mark;
+    double result;
+    memcpy(&result, &bits, sizeof(double));
+    return result;
+  });
+}
 inline Eight where_at_most(const Eight& a, const Eight& b, const Eight& x, const Eight& y) {
   return eight_of<float>([&](std::size_t l) { return a.v[l] <= b.v[l] ? x.v[l] : y.v[l]; });
 }

@@ -347,12 +347,15 @@ class BoxStore:
     def centers(self, rows: Any) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Check rows as `known` does, and return them with the centers of their boxes, (k, d), which must be finite."""
         numbers = self.known(rows)
-        corners = self.corners[numbers].astype(np.float64)
-        endless = ~np.isfinite(corners).all(axis=(1, 2))
-        if endless.any():
-            row = int(numbers[endless.argmax()])
+        halves = self.corners.take(numbers, axis=0).astype(np.float64, copy=False)
+        halves /= 2
+        with np.errstate(invalid="ignore"):
+            centers = halves[:, 0] + halves[:, 1]  # finite where the corners are
+        is_finite = np.isfinite(centers)
+        if not is_finite.all():
+            row = int(numbers[is_finite.all(axis=1).argmin()])
             raise ValueError(f"rows: the box of row {row} is infinite and has no center; give points instead")
-        return numbers, corners[:, 0] / 2 + corners[:, 1] / 2
+        return numbers, centers
 
     def ignored(self, ignore: Any, count: int, own: NDArray[np.int32] | None = None) -> NDArray[np.int32] | None:
         """Return the rows that each of `count` queries ignores, (count, k) or (1, k), ascending in each; None for none.
