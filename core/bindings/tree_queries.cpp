@@ -288,7 +288,8 @@ nb::object nearest(const BlockIndex& index, AnyArray lower, AnyArray upper, Tabl
   if (index.forest != nullptr && !allowed.is_selective() && wanted > 0 &&
       NearestOfBatch::serves(chosen_kernels(), centers.shape(1), requested)) {
     answers = nearest_in_batches(index, lower, upper, centers, wanted, farthest, allowed, workers);
-  } else if (allowed.allows_all() || allowed.is_selective() || wanted == 0 || requested > NearestTogether::kMostWanted) {
+  } else if (allowed.allows_all() || allowed.is_selective() || wanted == 0 ||
+             requested > NearestTogether::kMostWanted) {
     answers = nearest_of(index, lower, upper, centers, wanted, farthest, filter, workers);
   } else {
     // Points can be walked together without a filter, and with so many more wanted, none of the others is missing once

@@ -14,6 +14,7 @@ from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import unknown_name
 from broadphase.filters import as_ignored_pairs
 from broadphase.representations import shown
+from broadphase.returned import as_given, in_dtype
 from broadphase.sight import as_sight
 from broadphase.skins import SkinChoice
 from broadphase.species import NO_PAIR, cutoffs_by_species
@@ -22,7 +23,7 @@ from broadphase.workers import worker_count
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from broadphase.filters import ByRow
 
@@ -101,16 +102,18 @@ class Neighbors(NamedTuple):
         if self.offsets is None or self.rows is None or self.distances is None:
             missing = "full=True" if self.offsets is None else "distances=True"
             raise ValueError(f"padded() has the nearest of each point first: call neighbors with {missing}")
+        offsets, lengths = np.asarray(self.offsets), np.asarray(self.distances)
         found: Any = _native.nearest_table(
-            self.offsets,
+            np.ascontiguousarray(offsets),
             np.ascontiguousarray(self.rows),
-            self.distances,
-            None if self.vectors is None else np.ascontiguousarray(self.vectors),
+            np.ascontiguousarray(lengths, np.float64),
+            None if self.vectors is None else np.ascontiguousarray(self.vectors, np.float64),
             None if self.shifts is None else np.ascontiguousarray(self.shifts),
             columns,
         )
-        rows, lengths, vectors, shifts = found
-        return NeighborTable(rows, lengths, vectors, shifts, np.diff(self.offsets))
+        rows, away, vectors, shifts = found
+        table = NeighborTable(rows, away, vectors, shifts, np.diff(offsets))
+        return as_given(self.rows, in_dtype(table, lengths.dtype))
 
 
 @shown
@@ -158,6 +161,7 @@ def neighbors(
     sort: bool = False,
     ignore_pairs: ArrayLike | None = None,
     batch: ByRow = None,
+    dtype: DTypeLike = np.float64,
 ) -> Neighbors:
     """Find all pairs of points whose distance is at most a cutoff, or the k nearest of each, with all periodic images.
 
@@ -210,6 +214,8 @@ def neighbors(
     batch : int or array_like of int, shape (n,), optional
         A key for each point: points of different keys are no pairs, and are never compared. With `other`, a tuple of
         two. Many small systems in one call.
+    dtype : {float64, float32}
+        Of distances and vectors. They are computed, and pairs decided, in float64; the result is rounded once.
 
     Returns
     -------
@@ -287,7 +293,9 @@ def neighbors(
         cap = min(as_whole(k, "k", 1), _MOST_WANTED)
         if species is None and ignored is None and looking is None:
             sets = own, others, keys, other_keys, cells, repeats
-            return _nearest(sets, _as_cap(cutoff), cap, wanted, worker_count(workers))
+            return as_given(
+                points, in_dtype(_nearest(sets, _as_cap(cutoff), cap, wanted, worker_count(workers)), dtype)
+            )
     if cutoff is None:
         if cap is None:
             raise ValueError("give cutoff, k or both")
@@ -324,12 +332,10 @@ def neighbors(
         )
     except _native.ManyImages:
         raise ValueError(_many_images(limit)) from None
-    if cap is None and looking is None:
-        return _result(found)
-    pairs, offsets, details = found  # of which some were needed to choose
-    return _result(
-        (pairs, offsets, [one if is_wanted else None for one, is_wanted in zip(details, wanted, strict=True)])
-    )
+    pairs, offsets, details = found
+    if cap is not None or looking is not None:  # some were needed to choose
+        details = [one if is_wanted else None for one, is_wanted in zip(details, wanted, strict=True)]
+    return as_given(points, in_dtype(_result((pairs, offsets, details)), dtype))
 
 
 def _nearest(sets: tuple[Any, ...], cap: float, count: int, wanted: tuple[bool, bool, bool], workers: int) -> Neighbors:
@@ -466,11 +472,11 @@ class NeighborList:
                 if self._choice is not None:
                     self._choice.looked(farthest)
                 self.updates += 1
-                return found
+                return as_given(points, found)
         found = self._search(scene, self.skin) if self._choice is None else self._search_by_choice(scene)
         self.rebuilds += 1
         self.updates += 1
-        return found
+        return as_given(points, found)
 
     def _follow(self, count: int) -> None:
         """Make the rules of so many points."""

@@ -20,6 +20,7 @@ from broadphase.filters import NO_FILTER, PairFilter, without_invalid
 from broadphase.options import PairKeywords, require_known, shows_pair_options
 from broadphase.periods import Period, out_of_cell, periods_of
 from broadphase.progress import Progress, reporting, searching
+from broadphase.returned import as_given
 from broadphase.workers import worker_count
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def pairs(
     try:
         if isinstance(search, _WholeSearch):
             whole: Any = _native.interval_pairs(*search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs))
-            return whole if room is None else padded_pairs(whole, room)
+            return as_given(boxes, whole if room is None else padded_pairs(whole, room))
         arguments = *search.arguments, as_flag(sort, "sort"), pair_limit(max_pairs), search.periods
         if progress is None:
             found: Any = _native.pairs(*arguments)
@@ -199,7 +200,7 @@ def pairs(
     except _native.TooManyPairs:
         raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
     rows = search.rows_of_input(found)
-    return rows if room is None else padded_pairs(rows, room)
+    return as_given(boxes, rows if room is None else padded_pairs(rows, room))
 
 
 # Options that boxes in host memory have, and those on a device have not: the default, and advice.

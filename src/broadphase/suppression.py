@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotat
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import as_attribute
+from broadphase.returned import as_given
 from broadphase.searches import pairs as overlapping_pairs
 from broadphase.workers import worker_count
 
@@ -28,7 +28,6 @@ __all__ = ["DecayName", "KindName", "OverlapRatios", "RatioName", "SoftNMS", "io
 RatioName: TypeAlias = Literal["iou", "ios"]
 #: What ``decay=`` takes.
 DecayName: TypeAlias = Literal["gaussian", "linear"]
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 #: What ``kind=`` takes.
 KindName: TypeAlias = Literal["iou", "giou", "diou", "ciou"]
@@ -187,7 +186,7 @@ def nms(
     if values.ndim > 1:
         if batch is not None:
             raise ValueError(f"batch: scores of shape {values.shape} are batches already; leave it out")
-        return _like(boxes, _nms_of_images(boxes, values, form, degrees, rule, least, most))
+        return as_given(boxes, _nms_of_images(boxes, values, form, degrees, rule, least, most))
     given, rotated = _as_given(boxes, form, degrees, "boxes")
     count = len(given)
     _require_each(values, count)
@@ -212,7 +211,7 @@ def nms(
         kept = rows[kept].astype(np.int32)
     if most is not None:
         kept = kept[:most] if images is None else kept[_are_first(images[kept], most)]
-    return _like(boxes, kept)
+    return as_given(boxes, kept)
 
 
 class _Rule(NamedTuple):
@@ -318,16 +317,6 @@ def _as_keys(batch: Any, count: int) -> tuple[NDArray[np.int64] | None, NDArray[
     both = (np.unique(one, return_inverse=True)[1].reshape(-1) for one in (image, label))
     first, second = both
     return first.astype(np.int64) * max(count, 1) + second, image
-
-
-def _like(boxes: Any, found: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return what was found as a tensor, if the boxes were one of torch; it shares the memory."""
-    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
-    if tensor is None or not isinstance(boxes, tensor):
-        return found
-    made: Any = sys.modules["torch"].from_numpy(np.ascontiguousarray(found))
-    as_found: NDArray[Scalar] = made
-    return as_found
 
 
 def _few_pairs(
@@ -444,7 +433,7 @@ def soft_nms(
     rivals = _few_pairs(given, rotated, keys, workers)
     options = (before, keys, rivals, _DECAYS[decay], parameter, least, worker_count(workers))
     found: Any = _native.soft_nms(_flat(given), *options) if rotated is None else rotated.soft_nms(*options)
-    return SoftNMS(*(_like(boxes, one) for one in found))
+    return as_given(boxes, SoftNMS(*found))
 
 
 @overload
@@ -603,9 +592,9 @@ def iou(
     if kind != "iou":
         answer = answer - _penalties(kind, first[left], second[right], answer)
     if least is None:
-        return _like(boxes, answer)
+        return as_given(boxes, answer)
     exceeds = answer > least
-    return OverlapRatios(_like(boxes, rows[exceeds]), _like(boxes, answer[exceeds]))
+    return as_given(boxes, OverlapRatios(rows[exceeds], answer[exceeds]))
 
 
 def _penalties(

@@ -329,7 +329,8 @@ def test_tensors_of_torch_itself_are_read_and_results_become_tensors():
         assert np.array_equal(bp.pairs(list(given), sort=True), expected)
     assert as_corners(boxes)[0].ctypes.data == boxes.data_ptr()
     pairs = bp.pairs(boxes)
-    assert torch.from_dlpack(pairs).data_ptr() == pairs.ctypes.data
+    assert isinstance(pairs, torch.Tensor)
+    assert pairs.dtype == torch.int32
     assert len(bp.pairs(boxes, margin=torch.tensor(0.1), period=torch.ones(3))) > len(pairs)
     for given, message in (
         (boxes.bfloat16(), r"is of dtype bfloat16, .* pass boxes\.float\(\)"),

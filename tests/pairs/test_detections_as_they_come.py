@@ -218,6 +218,8 @@ def test_iou_above_a_threshold_finds_the_pairs_of_shapely(form):
 
 def test_tensors_of_torch_give_tensors(monkeypatch):
     class Tensor:
+        __module__ = "torch"
+
         def __init__(self, array):
             self.array = array
 

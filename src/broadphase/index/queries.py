@@ -26,11 +26,12 @@ from broadphase.index.regions import halves_of, regions_of_planes, regions_of_vi
 from broadphase.index.results import Nearest, QueryResult, RayHits, RayHitsAll, ShapecastHits, with_columns
 from broadphase.index.store import checked_corners
 from broadphase.options import QueryKeywords, shows_query_options
+from broadphase.returned import as_given, in_dtype
 from broadphase.shapes.parameters import Parameter, common_count
 from broadphase.sight import Sight, as_sight
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from broadphase.boxes.forms import Boxes
     from broadphase.index.walks import Walk
@@ -178,7 +179,7 @@ def query(self: Queries, boxes: Boxes | OneBox, **options: Unpack[QueryKeywords]
         if answer is not NotImplemented:
             return answer
     corners, is_one = corners_of(boxes, self.dim)
-    return self._result("query", corners, is_one, options)
+    return as_given(boxes, self._result("query", corners, is_one, options))
 
 
 @overload
@@ -218,7 +219,7 @@ def query_points(self: Queries, points: ArrayLike, **options: Unpack[QueryKeywor
         if answer is not NotImplemented:
             return answer
     at, is_one = points_without_nan(points, "points", self.dim)
-    return self._result("query_points", (at,), is_one, options)
+    return as_given(points, self._result("query_points", (at,), is_one, options))
 
 
 @overload
@@ -267,7 +268,7 @@ def query_ball(self: Queries, centers: ArrayLike, radii: ArrayLike, **options: U
             return answer
     points = finite_points(centers, "centers", self.dim)
     balls, is_one = together(centers=points, radii=nonnegative(radii, "radii", is_finite=True))
-    return self._result("query_ball", balls, is_one, options)
+    return as_given(centers, self._result("query_ball", balls, is_one, options))
 
 
 @shows_query_options
@@ -338,7 +339,9 @@ def query_obb(
         half_sizes=_counted(half, len(half) < 2),
         rotations=_counted(turn, len(turn) <= self.dim - 2 or turn == (self.dim, self.dim)),
     )
-    return self._result("query_obb", (middle, halves_of(half_sizes, middle), rotations), is_one, options)
+    return as_given(
+        centers, self._result("query_obb", (middle, halves_of(half_sizes, middle), rotations), is_one, options)
+    )
 
 
 @shows_query_options
@@ -401,7 +404,7 @@ def frustum(
     if of_region != self.dim:
         raise ValueError(f"the region has {of_region} dimensions; {self.dim} are needed")
     given: Any = matrix if planes is None else planes
-    return self._result("frustum", (regions,), np.ndim(given) == 2, options)
+    return as_given(given, self._result("frustum", (regions,), np.ndim(given) == 2, options))
 
 
 @shows_query_options
@@ -415,6 +418,7 @@ def nearest(
     headings: ArrayLike | None = None,
     angle: ArrayLike | None = None,
     exclude_self: bool = True,
+    dtype: DTypeLike = np.float64,
     **options: Unpack[QueryKeywords],
 ) -> Nearest:
     """Find the rows nearest to each point, or to some of the rows themselves. Errors are those of `query`.
@@ -437,6 +441,8 @@ def nearest(
         Of `headings`, in radians, from 0 to π: half of the field of view.
     exclude_self : bool
         Whether each of these rows is left out of its own result.
+    dtype : {float64, float32}
+        Of the distances. They are compared in float64, and rounded once.
     **options
         As in `query`. By spheres, the distance is that to the box or to the sphere of a row, whichever is larger.
 
@@ -487,22 +493,28 @@ def nearest(
         answer = few.nearest(points, k, max_distance, rows, exclude_self, options)
         if answer is not NotImplemented:
             found = answer
-            return found
+            return in_dtype(found, dtype)
     at, own = _points_of(self, points, rows, exclude_self)
     k = as_whole(k, "k", 1, MOST_NEAREST)
     (places, limits), is_one = together(points=at, max_distance=nonnegative(max_distance, "max_distance"))
     if own is not None:
         own = np.broadcast_to(own, len(places))
+    keywords: Mapping[str, Any] = options
     if headings is not None or angle is not None:
-        given = {**options, "_sight": (places, *_sight_of(headings, angle, *places.shape))}
-        return with_columns(self._result("nearest", (places, k, limits), is_one, given, own), k)
-    found = self._result("nearest", (places, k, limits), is_one, options, own)
-    return with_columns(found, k)
+        keywords = {**options, "_sight": (places, *_sight_of(headings, angle, *places.shape))}
+    found = in_dtype(with_columns(self._result("nearest", (places, k, limits), is_one, keywords, own), k), dtype)
+    return as_given(points if rows is None else rows, found)
 
 
 @overload
 def raycast(  # type: ignore[overload-overlap]
-    self: Queries, origins: One, directions: One, max_distance: float = np.inf, **options: Unpack[QueryKeywords]
+    self: Queries,
+    origins: One,
+    directions: One,
+    max_distance: float = np.inf,
+    *,
+    dtype: DTypeLike = ...,
+    **options: Unpack[QueryKeywords],
 ) -> RayHits[int, float]: ...
 
 
@@ -512,6 +524,8 @@ def raycast(
     origins: NDArray[Any] | One,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
+    *,
+    dtype: DTypeLike = ...,
     **options: Unpack[QueryKeywords],
 ) -> Any: ...
 
@@ -522,6 +536,8 @@ def raycast(
     origins: ArrayLike,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
+    *,
+    dtype: DTypeLike = ...,
     **options: Unpack[QueryKeywords],
 ) -> RayHits: ...
 
@@ -532,6 +548,8 @@ def raycast(
     origins: ArrayLike,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
+    *,
+    dtype: DTypeLike = np.float64,
     **options: Unpack[QueryKeywords],
 ) -> Any:
     """Find the first row on each ray. Errors are those of `query`.
@@ -547,6 +565,8 @@ def raycast(
         Finite, of any length. A ray with a zero direction hits what it begins in.
     max_distance : array_like, shape (q,), or one number
         Length of each ray in length units, whatever the length of its direction.
+    dtype : {float64, float32}
+        Of the distances of many rays. They are compared in float64, and rounded once.
     **options
         As in `query`. By spheres, rays must hit the sphere of a row too, which decides the distance; whether they hit
         is decided exactly. Takes as long as `raycast_all`.
@@ -586,14 +606,20 @@ def raycast(
     if (few := self._few) is not None:
         answer = few.raycast(origins, directions, max_distance, options)
         if answer is not NotImplemented:
-            return answer
+            return in_dtype(answer, dtype)
     rays, is_one = rays_of(self.dim, origins, directions, max_distance)
-    return self._result("raycast", rays, is_one, options)
+    return as_given(origins, in_dtype(self._result("raycast", rays, is_one, options), dtype))
 
 
 @overload
 def raycast_all(  # type: ignore[overload-overlap]
-    self: Queries, origins: One, directions: One, max_distance: float = np.inf, **options: Unpack[QueryKeywords]
+    self: Queries,
+    origins: One,
+    directions: One,
+    max_distance: float = np.inf,
+    *,
+    dtype: DTypeLike = ...,
+    **options: Unpack[QueryKeywords],
 ) -> tuple[Rows, Floats]: ...
 
 
@@ -603,6 +629,8 @@ def raycast_all(
     origins: NDArray[Any] | One,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
+    *,
+    dtype: DTypeLike = ...,
     **options: Unpack[QueryKeywords],
 ) -> Any: ...
 
@@ -613,6 +641,8 @@ def raycast_all(
     origins: ArrayLike,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
+    *,
+    dtype: DTypeLike = ...,
     **options: Unpack[QueryKeywords],
 ) -> RayHitsAll: ...
 
@@ -623,13 +653,15 @@ def raycast_all(
     origins: ArrayLike,
     directions: ArrayLike,
     max_distance: ArrayLike = np.inf,
+    *,
+    dtype: DTypeLike = np.float64,
     **options: Unpack[QueryKeywords],
 ) -> Any:
     """Find every row on each ray, in the order in which the ray enters them. Errors are those of `query`.
 
     Parameters
     ----------
-    origins, directions, max_distance, **options
+    origins, directions, max_distance, dtype, **options
         As in `raycast`.
 
     Returns
@@ -654,9 +686,9 @@ def raycast_all(
     if (few := self._few) is not None:
         answer = few.raycast_all(origins, directions, max_distance, options)
         if answer is not NotImplemented:
-            return answer
+            return in_dtype(answer, dtype)
     rays, is_one = rays_of(self.dim, origins, directions, max_distance)
-    return self._result("raycast_all", rays, is_one, options)
+    return as_given(origins, in_dtype(self._result("raycast_all", rays, is_one, options), dtype))
 
 
 @overload
@@ -717,7 +749,7 @@ def raycast_any(
         if answer is not NotImplemented:
             return answer
     rays, is_one = rays_of(self.dim, origins, directions, max_distance)
-    return self._result("raycast_any", rays, is_one, options)
+    return as_given(origins, self._result("raycast_any", rays, is_one, options))
 
 
 @overload
@@ -773,7 +805,7 @@ def shapecast(self: Queries, boxes: Boxes | OneBox, motions: ArrayLike, **option
         if answer is not NotImplemented:
             return answer
     moving, is_one = motions_of(boxes, motions, self.dim)
-    return self._result("shapecast", moving, is_one, options)
+    return as_given(boxes, self._result("shapecast", moving, is_one, options))
 
 
 class Queries:

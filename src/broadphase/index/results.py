@@ -11,6 +11,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_whole
 from broadphase.representations import shown
+from broadphase.returned import as_given, in_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,12 +115,12 @@ class QueryResult:
     @property
     def counts(self) -> NDArray[np.int64]:
         """Number of rows of each query, shape (q,)."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     @property
     def query_rows(self) -> NDArray[np.int32]:
         """Number of the query that found each of `rows`, shape (m,)."""
-        return query_rows_of(self.offsets)
+        return as_given(self.rows, query_rows_of(np.asarray(self.offsets)))
 
     def padded(self, width: int, fill: int = -1) -> PaddedResult:
         """Return the result in one shape, whatever the queries found, as ``jax.jit`` and ``torch.compile`` need it.
@@ -140,7 +141,8 @@ class QueryResult:
         >>> index.query_points([[1.5, 1.5], [9, 9], [0, 0]]).padded(3).rows
         array([[ 0,  1, -1], [-1, -1, -1], [ 0, -1, -1]], dtype=int32)
         """
-        return PaddedResult(_padded_rows(self.rows, self.offsets, width, fill), self.counts)
+        offsets = np.asarray(self.offsets)
+        return as_given(self.rows, PaddedResult(_padded_rows(self.rows, offsets, width, fill), np.diff(offsets)))
 
 
 @shown
@@ -210,18 +212,19 @@ class RayHitsAll:
     @property
     def counts(self) -> NDArray[np.int64]:
         """Number of rows on each ray, shape (q,)."""
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     @property
     def query_rows(self) -> NDArray[np.int32]:
         """Number of the ray that hits each of `rows`, shape (m,)."""
-        return query_rows_of(self.offsets)
+        return as_given(self.rows, query_rows_of(np.asarray(self.offsets)))
 
     def padded(self, width: int, fill: int = -1) -> PaddedHits:
         """Return the first hits of each ray in one shape; see `QueryResult.padded`."""
-        rows = _padded_rows(self.rows, self.offsets, width, fill)
-        distances: Any = _native.padded_values(self.distances, self.offsets, rows.shape[1], np.inf)
-        return PaddedHits(rows, distances, self.counts)
+        offsets, reach = np.asarray(self.offsets), np.asarray(self.distances)
+        rows = _padded_rows(self.rows, offsets, width, fill)
+        distances: Any = _native.padded_values(reach.astype(np.float64, copy=False), offsets, rows.shape[1], np.inf)
+        return as_given(self.rows, PaddedHits(rows, in_dtype(distances, reach.dtype), np.diff(offsets)))
 
 
 @shown

@@ -9,10 +9,10 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_array
 from broadphase.boxes import as_numbers
-from broadphase.errors import UnsupportedQueryError, quoted, unknown_name
-from broadphase.floats import FLOAT32, FLOAT64
+from broadphase.errors import UnsupportedQueryError, unknown_name
 from broadphase.index.queries import nonnegative, together
 from broadphase.representations import html_of_result, short_repr
+from broadphase.returned import as_given, is_single
 from broadphase.shapes.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def lidar(
     looking = Parameter(known, numbers.ndim == 0)
     if not isinstance(frame, str) or frame not in ("body", "world"):
         raise ValueError(unknown_name("frame", frame, ("body", "world")))
-    is_single = _is_single(dtype)
+    are_single = is_single(dtype)
     fans = _fans(directions, columns.dim)
     # Of the fans only their number: one fan is not repeated.
     of_fans = Parameter(np.empty((len(fans.rows), 0)), fans.single)
@@ -71,7 +71,7 @@ def lidar(
     def search(bodies: _native.BodiesInTree, *, is_last: bool) -> Any:
         return _native.lidar(
             bodies, own, seen.positions, rotations, ways, limits, columns.rows.numbers, columns.batches,
-            is_last, is_single, asked.workers,
+            is_last, are_single, asked.workers,
         )  # fmt: skip
 
     found = search(scene.bodies_without_tree(asked), is_last=False)
@@ -84,17 +84,7 @@ def lidar(
             found = search(scene.bodies_without_tree(asked), is_last=True)
     distances, hits, refused = found
     scene.refuse_custom(refused, "lidar")
-    return LidarScan(distances[0], hits[0]) if is_one else LidarScan(distances, hits)
-
-
-def _is_single(dtype: DTypeLike) -> bool:
-    try:
-        kind = np.dtype(dtype)
-    except (TypeError, ValueError, SyntaxError):  # as NumPy reads texts
-        kind = None
-    if kind not in (FLOAT64, FLOAT32):
-        raise TypeError(f"dtype must be float64 or float32, not {quoted(dtype)}")
-    return kind == FLOAT32
+    return as_given(rows, LidarScan(distances[0], hits[0]) if is_one else LidarScan(distances, hits))
 
 
 def _fans(directions: ArrayLike, dim: int) -> Parameter:

@@ -18,6 +18,7 @@ from broadphase.index import queries as shared
 from broadphase.index.queries import Queries
 from broadphase.options import QueryKeywords, QueryOptions, shows_query_options
 from broadphase.representations import html_facts
+from broadphase.returned import as_given
 from broadphase.shapes import Shapes
 from broadphase.world import bodies, queries, snapshot
 from broadphase.world.actor import RENDER, Actor, Actors
@@ -829,7 +830,7 @@ class World(Queries):
                 return answer
         with self._guard.reading:
             asked = QueryOptions.of("query_shape", options)
-            return queries.find_shapes(self._scene, shape, positions, rotations, asked)
+            return as_given(positions, queries.find_shapes(self._scene, shape, positions, rotations, asked))
 
     @overload  # type: ignore[override]
     def raycast(  # type: ignore[overload-overlap]
@@ -837,6 +838,8 @@ class World(Queries):
         origins: One,
         directions: One,
         max_distance: float = np.inf,
+        *,
+        dtype: DTypeLike = ...,
         **options: Unpack[QueryKeywords],
     ) -> Hit | None: ...
 
@@ -846,6 +849,8 @@ class World(Queries):
         origins: NDArray[Any] | One,
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
+        *,
+        dtype: DTypeLike = ...,
         **options: Unpack[QueryKeywords],
     ) -> Any: ...
 
@@ -855,6 +860,8 @@ class World(Queries):
         origins: ArrayLike,
         directions: ArrayLike,
         max_distance: ArrayLike = np.inf,
+        *,
+        dtype: DTypeLike = ...,
         **options: Unpack[QueryKeywords],
     ) -> RayHits: ...
 
@@ -864,11 +871,13 @@ class World(Queries):
         origins: ArrayLike,
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
+        *,
+        dtype: DTypeLike = np.float64,
         **options: Unpack[QueryKeywords],
     ) -> Any:
         if directions is None:
             origins, directions = ray_of(origins)
-        return shared.raycast(self, origins, directions, max_distance, **options)
+        return shared.raycast(self, origins, directions, max_distance, dtype=dtype, **options)
 
     raycast.__doc__ = shared.raycast.__doc__
 
@@ -878,6 +887,8 @@ class World(Queries):
         origins: One,
         directions: One,
         max_distance: float = np.inf,
+        *,
+        dtype: DTypeLike = ...,
         **options: Unpack[QueryKeywords],
     ) -> list[Hit]: ...
 
@@ -887,6 +898,8 @@ class World(Queries):
         origins: NDArray[Any] | One,
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
+        *,
+        dtype: DTypeLike = ...,
         **options: Unpack[QueryKeywords],
     ) -> Any: ...
 
@@ -896,6 +909,8 @@ class World(Queries):
         origins: ArrayLike,
         directions: ArrayLike,
         max_distance: ArrayLike = np.inf,
+        *,
+        dtype: DTypeLike = ...,
         **options: Unpack[QueryKeywords],
     ) -> RayHitsAll: ...
 
@@ -905,11 +920,13 @@ class World(Queries):
         origins: ArrayLike,
         directions: ArrayLike | None = None,
         max_distance: ArrayLike = np.inf,
+        *,
+        dtype: DTypeLike = np.float64,
         **options: Unpack[QueryKeywords],
     ) -> Any:
         if directions is None:
             origins, directions = ray_of(origins)
-        return shared.raycast_all(self, origins, directions, max_distance, **options)
+        return shared.raycast_all(self, origins, directions, max_distance, dtype=dtype, **options)
 
     raycast_all.__doc__ = shared.raycast_all.__doc__
 
@@ -959,7 +976,7 @@ class World(Queries):
         with self._guard.reading:
             asked = QueryOptions.of("shapecast", options)
             found = queries.shapecast(self._scene, shape, positions, motions, rotations, asked)
-            return found
+            return as_given(positions, found)
 
     @shows_query_options
     def visible(
