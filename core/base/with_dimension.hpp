@@ -9,20 +9,15 @@ namespace broadphase {
 template <std::size_t D>
 using Dimension = std::integral_constant<std::size_t, D>;
 
-// Calls use(Dimension<D>()) for a number of axes, 2 to 4: loops over axes are then unrolled.
+// Calls use(Dimension<D>()) for a number of axes, 1 to 4: loops over axes are then unrolled.
 template <class Use>
-auto with_axes(std::size_t axes, Use&& use) {
-  switch (axes) {
+auto with_dimension(std::size_t dimension, Use&& use) {
+  switch (dimension) {
+    case 1: return use(Dimension<1>());
     case 2: return use(Dimension<2>());
     case 3: return use(Dimension<3>());
     default: return use(Dimension<4>());
   }
-}
-
-// The same for 1 to 4.
-template <class Use>
-auto with_dimension(std::size_t dimension, Use&& use) {
-  return dimension == 1 ? use(Dimension<1>()) : with_axes(dimension, use);
 }
 
 }  // namespace broadphase

@@ -68,19 +68,14 @@ bool few_overlap(Corners boxes, double few) {
   return met * static_cast<double>(count) <= 2 * few;
 }
 
-// Boxes of one axis are compared as boxes of two that reach from 0 to 1 along the second: no ratio changes.
-std::size_t compared_axes(std::size_t dimension) { return std::max<std::size_t>(dimension, 2); }
-
 // Copies corners, to which another thread may write, as they are compared; false where one is not finite, or lower >
 // upper.
 template <class T>
 bool copy_finite(const T* corners, std::size_t count, std::size_t dimension, T* to) {
-  const std::size_t axes = compared_axes(dimension);
   bool are = true;
-  for (std::size_t row = 0; row < count; ++row, corners += 2 * dimension, to += 2 * axes) {
-    if (axes > dimension) to[1] = 0, to[3] = 1;
+  for (std::size_t row = 0; row < count; ++row, corners += 2 * dimension, to += 2 * dimension) {
     for (std::size_t k = 0; k < dimension; ++k) {
-      const T low = to[k] = corners[k], high = to[axes + k] = corners[dimension + k];
+      const T low = to[k] = corners[k], high = to[dimension + k] = corners[dimension + k];
       // False for NaN too.
       are &= low <= high && low >= std::numeric_limits<T>::lowest() && high <= std::numeric_limits<T>::max();
     }
@@ -134,9 +129,9 @@ nb::object nms(Corners boxes, Scores scores, Keys keys, Rivals rivals, double th
   const std::size_t count = boxes.shape(0), dimension = boxes.shape(2);
   const auto with = [&]<class T>(const T* corners) -> nb::object {
     PlainArray<T> own;
-    own.grow(2 * compared_axes(dimension) * count);
+    own.grow(2 * dimension * count);
     if (!without_gil(count, [&] { return copy_finite(corners, count, dimension, own.get()); })) return nb::none();
-    return with_axes(compared_axes(dimension), [&](auto d) {
+    return with_dimension(dimension, [&](auto d) {
       return best_of(UprightBoxes<T, d()>{own.get()}, count, scores, keys, rivals, {measure, threshold}, workers);
     });
   };
@@ -175,9 +170,9 @@ nb::object soft_nms(Table<double> boxes, Vector<double> scores, Keys keys, Rival
                     double parameter, double least, unsigned workers) {
   const std::size_t count = boxes.shape(0), dimension = boxes.shape(1) / 2;
   PlainArray<double> own;
-  own.grow(2 * compared_axes(dimension) * count);
+  own.grow(2 * dimension * count);
   without_gil(count, [&] { return copy_finite(boxes.data(), count, dimension, own.get()); });
-  return with_axes(compared_axes(dimension), [&](auto d) {
+  return with_dimension(dimension, [&](auto d) {
     const UprightBoxes<double, d()> upright{own.get()};
     return softened(upright, count, scores, keys, rivals, {decay, parameter}, least, workers);
   });
@@ -249,7 +244,10 @@ class RotatedBoxes {
 }  // namespace
 
 void bind_suppression(nb::module_& module) {
-  nb::enum_<RatioTo>(module, "RatioTo").value("union", RatioTo::kUnion).value("smaller", RatioTo::kSmaller);
+  nb::enum_<RatioTo>(module, "RatioTo")
+      .value("union", RatioTo::kUnion)
+      .value("smaller", RatioTo::kSmaller)
+      .value("union_less_distance", RatioTo::kUnionLessDistance);
   nb::enum_<Decay::Kind>(module, "Decay")
       .value("linear", Decay::Kind::kLinear)
       .value("gaussian", Decay::Kind::kGaussian);

@@ -1,5 +1,5 @@
 // How much two boxes with sides along the axes overlap: the measure of their intersection over that of their union, or
-// of the smaller box.
+// of the smaller box; or the former, less a penalty for the distance of their centers.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,9 @@
 
 namespace broadphase {
 
-enum class RatioTo { kUnion, kSmaller };
+// The last one is DIoU: Z. Zheng et al., Distance-IoU Loss, AAAI 2020. No more than the first, and below 0 where boxes
+// are apart.
+enum class RatioTo { kUnion, kSmaller, kUnionLessDistance };
 
 namespace detail {
 
@@ -44,9 +46,34 @@ inline void multiply_by_extent(LongProduct& product, double low, double high) {
 
 }  // namespace detail
 
-// 0 where the boxes have no interior in common. Boxes are d lower and d upper corners, finite. Rounded as products in
-// the order of the axes are, without overflow and underflow on the way.
+// The square of the distance of the centers of two boxes over that of the diagonal of the box around both; 0 where that
+// has no extent. Rounded as sums of squares in the order of the axes are, without overflow and underflow on the way.
+inline double distance_penalty(const double* a, const double* b, std::size_t dimension) {
+  constexpr double kLarge = 0x1p1000;
+  double farthest = 0, longest = 0;
+  for (std::size_t k = 0; k < 2 * dimension; ++k) farthest = std::max({farthest, std::abs(a[k]), std::abs(b[k])});
+  const double part = farthest > kLarge ? 0.25 : 1;
+  const auto around = [&](std::size_t k) {
+    return part * std::max(a[dimension + k], b[dimension + k]) - part * std::min(a[k], b[k]);
+  };
+  for (std::size_t k = 0; k < dimension; ++k) longest = std::max(longest, around(k));
+  if (!(longest > 0)) return 0;
+  const int exponent = -std::ilogb(longest);
+  double apart = 0, diagonal = 0;
+  for (std::size_t k = 0; k < dimension; ++k) {
+    const double lower = part * a[k] - part * b[k], upper = part * a[dimension + k] - part * b[dimension + k];
+    const double between = std::ldexp(lower + upper, exponent) / 2, side = std::ldexp(around(k), exponent);
+    apart += between * between;
+    diagonal += side * side;
+  }
+  return apart / diagonal;
+}
+
+// 0 where the boxes have no interior in common, before any penalty. Boxes are d lower and d upper corners, finite.
+// Rounded as products in the order of the axes are, without overflow and underflow on the way.
 inline double overlap_ratio(const double* a, const double* b, std::size_t dimension, RatioTo measure) {
+  if (measure == RatioTo::kUnionLessDistance)
+    return overlap_ratio(a, b, dimension, RatioTo::kUnion) - distance_penalty(a, b, dimension);
   constexpr double kSmall = 0x1p-250, kLarge = 0x1p250;  // four of them multiplied are still normal
   double common = 1, first = 1, second = 1, least = kLarge, most = kSmall;
   for (std::size_t k = 0; k < dimension; ++k) {
@@ -106,7 +133,8 @@ class UprightBox {
   // A side, as much as a double can say.
   double size(std::size_t k) const { return static_cast<double>(upper_[k]) - static_cast<double>(lower_[k]); }
 
-  double ratio(const UprightBox& other, RatioTo measure) const {
+  // Where a ratio before a penalty is `enough` or less, that: it is no less than the ratio, in floats too.
+  double ratio(const UprightBox& other, RatioTo measure, double enough = -1) const {
     T common = 1, least = std::numeric_limits<T>::max();
     for (std::size_t k = 0; k < D; ++k) {
       const T both = std::min(upper_[k], other.upper_[k]) - std::max(lower_[k], other.lower_[k]);
@@ -115,15 +143,26 @@ class UprightBox {
     }
     if (!(least > 0)) return 0;
     if (!(least >= kSmall) || !is_usual_ || !other.is_usual_) return long_ratio(other, measure);
-    const T whole = measure == RatioTo::kUnion ? volume_ + other.volume_ - common : std::min(volume_, other.volume_);
-    return static_cast<double>(common / whole);
+    const T whole = measure == RatioTo::kSmaller ? std::min(volume_, other.volume_) : volume_ + other.volume_ - common;
+    const T share = common / whole;
+    if (measure != RatioTo::kUnionLessDistance || static_cast<double>(share) <= enough)
+      return static_cast<double>(share);
+    T apart = 0, diagonal = 0;
+    for (std::size_t k = 0; k < D; ++k) {
+      const T between = ((lower_[k] - other.lower_[k]) + (upper_[k] - other.upper_[k])) / 2;
+      const T around = std::max(upper_[k], other.upper_[k]) - std::min(lower_[k], other.lower_[k]);
+      apart += between * between;
+      diagonal += around * around;
+    }
+    return static_cast<double>(share - apart / diagonal);
   }
+  // By 0 or more.
   bool exceeds(const UprightBox& other, RatioTo measure, double threshold) const {
-    return ratio(other, measure) > threshold;
+    return ratio(other, measure, threshold) > threshold;
   }
 
-  // How far apart two boxes begin whose ratio exceeds a threshold. Where they overlap by more than a share t of their
-  // union, so do they along each axis, and one reaches beyond the other by less than 1 - t of that.
+  // How far apart two boxes begin whose ratio, before any penalty, exceeds a threshold. Where they overlap by more than
+  // a share t of their union, so do they along each axis, and one reaches beyond the other by less than 1 - t of that.
   class Reach {
    public:
     static constexpr std::size_t kFrames = 1;
@@ -134,7 +173,7 @@ class UprightBox {
     };
     struct Sought {};
 
-    Reach(double threshold, RatioTo measure) : threshold_(threshold), is_of_union_(measure == RatioTo::kUnion) {
+    Reach(double threshold, RatioTo measure) : threshold_(threshold), is_of_union_(measure != RatioTo::kSmaller) {
       // More than what rounding changes of a ratio.
       if (is_of_union_) apart_ = std::min(1.0, 1 - threshold + kMore);
     }

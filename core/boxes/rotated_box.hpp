@@ -65,7 +65,7 @@ class RotatedBox {
   double upper(std::size_t k) const { return center_[k] + reach(k); }
   double size(std::size_t k) const { return 2 * reach(k); }
 
-  // The same for (a, b) and (b, a).
+  // The same for (a, b) and (b, a). To the union, or to the smaller one.
   double ratio(const RotatedBox& other, RatioTo measure) const { return ratio_or_bound(other, measure, -1); }
   bool exceeds(const RotatedBox& other, RatioTo measure, double threshold) const {
     if ((is_thin_ || other.is_thin_) && measure == RatioTo::kUnion && crosses(other, threshold)) return false;

@@ -1173,6 +1173,8 @@ class RatioTo(enum.Enum):
 
     smaller = 1
 
+    union_less_distance = 2
+
 class Decay(enum.Enum):
     linear = 0
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DecayName", "KindName", "OverlapRatios", "RatioName", "SoftNMS", "iou", "nms", "soft_nms"]
 
 #: What ``metric=`` takes.
-RatioName: TypeAlias = Literal["iou", "ios"]
+RatioName: TypeAlias = Literal["iou", "ios", "diou"]
 #: What ``decay=`` takes.
 DecayName: TypeAlias = Literal["gaussian", "linear"]
 
@@ -33,7 +33,11 @@ DecayName: TypeAlias = Literal["gaussian", "linear"]
 KindName: TypeAlias = Literal["iou", "giou", "diou", "ciou"]
 
 _KINDS = ("iou", "giou", "diou", "ciou")
-_RATIOS = {"iou": _native.RatioTo.union, "ios": _native.RatioTo.smaller}
+_RATIOS = {
+    "iou": _native.RatioTo.union,
+    "ios": _native.RatioTo.smaller,
+    "diou": _native.RatioTo.union_less_distance,
+}
 _DECAYS = {"gaussian": _native.Decay.gaussian, "linear": _native.Decay.linear}
 
 
@@ -102,9 +106,11 @@ def nms(
         x axis towards the y axis.
     degrees : bool
         The angles are in degrees. Multiples of 90 are exact.
-    metric : {"iou", "ios"}
+    metric : {"iou", "ios", "diou"}
         The ratio of two boxes: the volume that they share (area in 2D, length in 1D) over that of their union, or over
-        that of the smaller one, which finds parts of an object inside the whole. A box of zero volume overlaps none.
+        that of the smaller one, which finds parts of an object inside the whole. ``"diou"``: over that of their union,
+        less the square of the distance of their centers over that of the diagonal of the box around both, which keeps
+        objects that hide each other [2]_; of boxes without an angle. A box of zero volume overlaps none.
     workers : int
         Threads to use; -1 for one per core. Does not change the result.
     batch : array_like of int, shape (n,), or int, or tuple of two of these, optional
@@ -147,10 +153,17 @@ def nms(
     Ratios of float32 boxes are computed in float32, as detectors and ``torchvision.ops.nms`` do, with the same result;
     of all others in float64: products of the sides axis by axis. A box is compared with those that are kept and near it
     in place and size: O(n) time but for the sorting of the scores, unless many boxes that are kept lie on one spot.
-    O(n) memory. The rule is that of A. Neubeck and L. Van Gool, Efficient Non-Maximum Suppression, ICPR 2006.
+    O(n) memory. The rule is that of [1]_.
 
     The corners of ``"xywh"`` and ``"cxcywh"`` are those of ``torchvision.ops.box_convert``, in the dtype of the boxes.
     Boxes with an angle are compared in float64; see `iou` for how exactly.
+
+    References
+    ----------
+    .. [1] A. Neubeck, L. Van Gool, "Efficient Non-Maximum Suppression", ICPR, 2006.
+       https://doi.org/10.1109/ICPR.2006.479
+    .. [2] Z. Zheng et al., "Distance-IoU Loss: Faster and Better Learning for Bounding Box Regression", AAAI, 2020.
+       https://doi.org/10.1609/aaai.v34i07.6999
 
     Examples
     --------
@@ -177,6 +190,8 @@ def nms(
         raise ValueError(f"threshold must be from 0 to 1, not {limit}")
     if not isinstance(metric, str) or metric not in _RATIOS:
         raise ValueError(unknown_name("metric", metric, _RATIOS))
+    if metric == "diou" and isinstance(form, str) and is_rotated(form):
+        raise ValueError(f"metric='diou' is for boxes without an angle, not for form={form!r}")
     least = None if score_threshold is None else as_real(score_threshold, "score_threshold")
     if least is not None and np.isnan(least):
         raise ValueError("score_threshold must not be NaN")
@@ -585,43 +600,49 @@ def iou(
         rows = np.repeat(np.arange(len(first), dtype=np.int32)[:, np.newaxis], 2, axis=1)
     left, right = np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1])
     if rotated is None or other_rotated is None:
-        ratios: Any = _native.overlap_ratios(_flat(first), _flat(second), left, right, _RATIOS["iou"])
+        answer = _ratios_of_kind(kind, first, second, left, right)
     else:
-        ratios = rotated.ratios(other_rotated, left, right, _RATIOS["iou"])
-    answer: NDArray[np.float64] = ratios
-    if kind != "iou":
-        answer = answer - _penalties(kind, first[left], second[right], answer)
+        ratios: Any = rotated.ratios(other_rotated, left, right, _RATIOS["iou"])
+        answer = ratios
     if least is None:
         return as_given(boxes, answer)
     exceeds = answer > least
     return as_given(boxes, OverlapRatios(rows[exceeds], answer[exceeds]))
 
 
-def _penalties(
-    kind: KindName, first: NDArray[np.float64], second: NDArray[np.float64], ratios: NDArray[np.float64]
+def _ratios_of_kind(
+    kind: KindName,
+    boxes: NDArray[np.float64],
+    other: NDArray[np.float64],
+    left: NDArray[np.int32],
+    right: NDArray[np.int32],
 ) -> NDArray[np.float64]:
-    """Return what is taken off the ratios of pairs of boxes without an angle."""
-    first, second = first / 2, second / 2  # sides are finite
+    """Return the ratios of pairs of boxes without an angle, less the penalties of a kind."""
+    flat, other_flat = _flat(boxes), _flat(other)
+
+    def ratios(measure: _native.RatioTo) -> NDArray[np.float64]:
+        found: Any = _native.overlap_ratios(flat, other_flat, left, right, measure)
+        return np.asarray(found)
+
+    if kind == "diou":
+        return ratios(_RATIOS["diou"])
+    plain = ratios(_RATIOS["iou"])
+    if kind == "iou":
+        return plain
+    first, second = boxes[left] / 2, other[right] / 2  # sides are finite
     sides, other_sides = first[:, 1] - first[:, 0], second[:, 1] - second[:, 0]
-    around = np.maximum(first[:, 1], second[:, 1]) - np.minimum(first[:, 0], second[:, 0])
     if kind == "giou":
+        around = np.maximum(first[:, 1], second[:, 1]) - np.minimum(first[:, 0], second[:, 0])
         has = (around > 0).all(axis=1)
         whole = np.where(around > 0, around, 1)
         common = np.clip(np.minimum(first[:, 1], second[:, 1]) - np.maximum(first[:, 0], second[:, 0]), 0, None)
         covered, more, shared = ((part / whole).prod(axis=1) for part in (sides, other_sides, common))
-        bare: NDArray[np.float64] = np.where(has, 1 - (covered + more - shared), 0.0)
-        return bare
-    longest = around.max(axis=1, keepdims=True, initial=0)
-    unit = np.where(longest > 0, longest, 1)
-    apart = (first[:, 0] / 2 + first[:, 1] / 2 - (second[:, 0] / 2 + second[:, 1] / 2)) / unit
-    diagonal = np.square(around / unit).sum(axis=1)
-    penalty: NDArray[np.float64] = np.square(apart).sum(axis=1) / np.where(diagonal > 0, diagonal, 1)
-    if kind == "diou":
-        return penalty
+        bare = np.where(has, 1 - (covered + more - shared), 0.0)
+        return np.asarray(plain - bare)
     turns = [np.arctan2(one[:, 0], one[:, 1]) for one in (sides, other_sides)]
     uneven = np.square(2 / np.pi * (turns[0] - turns[1]))
-    weight = 1 - ratios + uneven
-    return np.asarray(penalty + np.square(uneven) / np.where(weight > 0, weight, np.inf))
+    weight = 1 - plain + uneven
+    return np.asarray(ratios(_RATIOS["diou"]) - np.square(uneven) / np.where(weight > 0, weight, np.inf))
 
 
 def _as_given(

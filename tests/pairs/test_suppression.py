@@ -37,13 +37,13 @@ def plain_nms(boxes, scores, threshold, metric="iou", batch=None):
 @pytest.mark.parametrize("dimension", [1, 2, 3, 4])
 def test_nms_random_lattices_as_the_loop(dimension, dtype):
     rng = np.random.default_rng(dimension)
-    for threshold, metric in product((0.0, 0.2, 1 / 3, 0.5, 1.0), ("iou", "ios")):
+    for threshold, metric in product((0.0, 0.2, 1 / 3, 0.5, 1.0), ("iou", "ios", "diou")):
         boxes = lattice(rng, 45, dimension, dtype)
         scores = rng.integers(-4, 5, 45).astype(rng.choice(["int8", "uint64", "float32", "float64"]))  # with ties
         batch = None if rng.random() < 0.5 else rng.integers(-(2**62), 2**62, 3)[rng.integers(0, 3, 45)]
         found = bp.nms(boxes, scores, threshold, metric=metric, batch=batch)
         assert found.dtype == np.int32
-        loop = plain_nms if dtype == "float64" else nms_in_dtype
+        loop = plain_nms if dtype == "float64" and metric != "diou" else nms_in_dtype
         assert found.tolist() == loop(boxes, scores.tolist(), threshold, metric, batch)
 
 
@@ -58,9 +58,15 @@ def nms_in_dtype(boxes, scores, threshold, metric="iou", batch=None):
         sides = np.minimum(upper, boxes[row, 1]) - np.maximum(lower, boxes[row, 0])
         common = np.multiply.reduce(sides.T)
         sums = volumes[rivals] + volumes[row] - common
-        whole = sums if metric == "iou" else np.minimum(volumes[rivals], volumes[row])
+        whole = np.minimum(volumes[rivals], volumes[row]) if metric == "ios" else sums
         meet = (sides > 0).all(axis=1)
-        if not ((common[meet] / whole[meet]).astype(float) > threshold).any():
+        ratios = common[meet] / whole[meet]
+        if metric == "diou":
+            apart = ((lower - boxes[row, 0]) + (upper - boxes[row, 1])) / 2
+            around = np.maximum(upper, boxes[row, 1]) - np.minimum(lower, boxes[row, 0])
+            squares = (np.add.reduce(np.square(one[meet]).T) for one in (apart, around))
+            ratios = ratios - np.divide(*squares)
+        if not (ratios.astype(float) > threshold).any():
             kept.append(row)
     return kept
 
@@ -100,7 +106,7 @@ def detections(rng, name, count, dimension):
 )
 def test_nms_of_many_boxes_as_the_loop(name, dimension, dtype):
     rng = np.random.default_rng(dimension)
-    for threshold, metric in product((0.0, 0.05, 0.5, 0.7, 0.95, 0.999, 1.0), ("iou", "ios")):
+    for threshold, metric in product((0.0, 0.05, 0.5, 0.7, 0.95, 0.999, 1.0), ("iou", "ios", "diou")):
         boxes = detections(rng, name, 260, dimension)
         if name == "pixels":
             boxes = np.floor(boxes * 4)
@@ -124,7 +130,7 @@ def test_nms_of_one_large_class_is_the_same_for_any_number_of_workers(name, orde
         boxes[:2000] = np.stack([np.arange(2000) / 50, np.zeros(2000)], axis=1)[:, np.newaxis] + [[0, 0], [4, 1]]
     scores = rng.integers(0, 4000, count) / 8 if order == "any" else -boxes[:, 0, 0] - (boxes[:, 0, 1] > 5) * 1e3
     batch = np.where(rng.random(count) < 0.9, 5, rng.integers(-3, 3, count))
-    for threshold, metric, keys in product((0.0, 0.4, 0.97), ("iou", "ios"), (None, batch)):
+    for threshold, metric, keys in product((0.0, 0.4, 0.97), ("iou", "ios", "diou"), (None, batch)):
         alone = bp.nms(boxes, scores, threshold, metric=metric, batch=keys)
         if keys is None and len(alone) < 500:
             assert alone.tolist() == nms_in_dtype(boxes, scores, threshold, metric)
@@ -199,6 +205,63 @@ def test_nms_ratio_at_the_threshold_is_kept():
     assert bp.nms([first, apart, inside], [3, 2, 1], 0.99, metric="ios").tolist() == [0, 1]
 
 
+def test_nms_by_diou_keeps_boxes_whose_centers_are_apart():
+    # IoU 1/3 of both pairs; DIoU less 4/40 where the centers are 2 apart, and nothing where they are one.
+    beside, within = [[0, 0, 4, 2], [2, 0, 6, 2]], [[0, 0, 6, 2], [2, 0, 4, 2]]
+    assert bp.nms(beside, [2, 1], 0.3).tolist() == bp.nms(within, [2, 1], 0.3).tolist() == [0]
+    assert bp.nms(beside, [2, 1], 0.3, metric="diou").tolist() == [0, 1]
+    assert bp.nms(beside, [2, 1], 1 / 3 - 0.1 - 1e-12, metric="diou").tolist() == [0]
+    assert bp.nms(within, [2, 1], 0.3, metric="diou").tolist() == [0]
+    assert bp.nms([[0, 1], [0.25, 1.25]], [2, 1], 0.55, metric="diou").tolist() == [0]  # 0.6 - 0.04
+    assert bp.nms([[0, 1], [0.25, 1.25]], [2, 1], 0.57, metric="diou").tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("form", ["xywh", "cxcywh"])
+def test_nms_by_diou_of_other_forms_images_and_classes(form):
+    rng = np.random.default_rng(11)
+    boxes = rng.integers(0, 12, (3, 40, 4)) / 2.0 + [0, 0, 0.5, 0.5]
+    scores = rng.random((3, 40, 2))
+    lower = boxes[..., :2] - (boxes[..., 2:] / 2 if form == "cxcywh" else 0)
+    corners = np.stack([lower, lower + boxes[..., 2:]], axis=2)
+    found = bp.nms(boxes, scores, 0.3, form=form, metric="diou", workers=2)
+    expected = [
+        (image, label, row)
+        for image, label in product(range(3), range(2))
+        for row in nms_in_dtype(corners[image], scores[image, :, label].tolist(), 0.3, "diou")
+    ]
+    assert sorted(map(tuple, found.tolist())) == sorted(expected)
+
+
+def exact_diou(a, b):
+    """Return DIoU of two boxes with a common interior, from fractions."""
+    (la, ua), (lb, ub) = ([[Fraction(value) for value in corner] for corner in box.tolist()] for box in (a, b))
+    apart = sum(((p + q - r - s) / 2) ** 2 for p, q, r, s in zip(la, ua, lb, ub, strict=True))
+    around = sum((max(q, s) - min(p, r)) ** 2 for p, q, r, s in zip(la, ua, lb, ub, strict=True))
+    return plain_ratio(a, b) - float(apart / around)
+
+
+@pytest.mark.parametrize("scale", [2.0**-1060, 2.0**-600, 1.0, 2.0**600, 2.0**1019])
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4])
+def test_diou_at_any_scale_as_fractions(dimension, scale):
+    rng = np.random.default_rng(dimension)
+    boxes = lattice(rng, 40, dimension, "float64") * scale
+    pairs = bp.pairs(boxes, touching=False)
+    ratios = bp.iou(boxes, pairs=pairs, kind="diou")
+    for (i, j), ratio in zip(pairs.tolist(), ratios.tolist(), strict=True):
+        assert ratio == pytest.approx(exact_diou(boxes[i], boxes[j]), abs=1e-15)
+        if 1e-12 < ratio < 1 - 1e-12:
+            two = boxes[[i, j]]
+            assert len(bp.nms(two, [2, 1], ratio, metric="diou")) == 2
+            assert len(bp.nms(two, [2, 1], np.nextafter(ratio, 0), metric="diou")) == 1
+
+
+def test_diou_of_boxes_across_all_of_float64_is_finite():
+    most = np.finfo(np.float64).max
+    ends, tiny = [[-most, -most], [most, most]], [[most, most], [most, most]]
+    assert bp.iou([ends, ends], [ends, tiny], kind="diou").tolist() == [1.0, -0.25]
+    assert bp.nms([ends, [[-most, -most], [most, 0]]], [2, 1], 0.4, metric="diou").tolist() == [0]  # 1/2 - 1/32
+
+
 def test_nms_a_suppressed_box_suppresses_nothing():
     chain = [[0, 0, 4, 1], [2, 0, 6, 1], [4, 0, 8, 1]]  # each overlaps the next by a third
     assert bp.nms(chain, [3, 2, 1], 0.3).tolist() == [0, 2]
@@ -260,6 +323,7 @@ def test_iou_random_lattices_as_fractions(dimension, dtype):
         (([[0, 0, 1, 1]], [1], 1.5), {}, "threshold must be from 0 to 1, not 1.5"),
         (([[0, 0, 1, 1]], [1], np.nan), {}, "threshold must be"),
         (([[0, 0, 1, 1]], [1], 0.5), {"metric": "giou"}, "metric"),
+        (([[0, 0, 1, 1, 0]], [1], 0.5), {"metric": "diou", "form": "cxcywhr"}, "without an angle, not for form="),
         (([[0, 0, 1, 1]], [1], 0.5), {"batch": [0.5]}, "batch must be integer, not float64"),
         (([[0, 0, 1, 1]], [1], 0.5), {"batch": [1, 2]}, r"batch has shape \(2,\); one per box is needed: \(1,\)"),
         (([[0, 0, 1, 1], [0, 0, -1, 1]], [1, 2], 0.5), {}, r"boxes: row 1: lower\[0\] > upper\[0\]"),
