@@ -220,6 +220,22 @@ class RotatedBoxes {
     return as_array(std::move(ratios));
   }
 
+  // Those of some pairs that meet, by one number each.
+  nb::object meet(const RotatedBoxes& others, Vector<std::int32_t> first, Vector<std::int32_t> second,
+                  bool touching) const {
+    const std::size_t pairs = first.shape(0);
+    std::vector<std::uint8_t> do_meet(pairs);
+    const auto compare = [&](const auto& boxes) {
+      const ReleasedGil release;
+      const auto& other = std::get<std::remove_cvref_t<decltype(boxes)>>(others.boxes_);
+      for (std::size_t k = 0; k < pairs; ++k)
+        do_meet[k] = boxes[static_cast<std::size_t>(first.data()[k])].meets(
+            other[static_cast<std::size_t>(second.data()[k])], touching);
+    };
+    std::visit(compare, boxes_);
+    return as_array(std::move(do_meet));
+  }
+
   nb::object nms(Scores scores, Keys keys, Rivals rivals, double threshold, RatioTo measure, unsigned workers) const {
     const auto search = [&](const auto& boxes) {
       return best_of(boxes, boxes.size(), scores, keys, rivals, {measure, threshold}, workers);
@@ -261,6 +277,7 @@ void bind_suppression(nb::module_& module) {
       .def(nb::init<Table<double>, bool>(), "numbers"_a, "is_in_degrees"_a)
       .def("enclosing", &RotatedBoxes::enclosing)
       .def("ratios", &RotatedBoxes::ratios, "others"_a, "first"_a, "second"_a, "measure"_a)
+      .def("meet", &RotatedBoxes::meet, "others"_a, "first"_a, "second"_a, "touching"_a)
       .def("nms", &RotatedBoxes::nms, "scores"_a, "keys"_a.none(), "pairs"_a.none(), "threshold"_a, "measure"_a,
            "workers"_a)
       .def("soft_nms", &RotatedBoxes::soft_nms, "scores"_a, "keys"_a.none(), "pairs"_a.none(), "decay"_a, "parameter"_a,

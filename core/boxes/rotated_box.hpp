@@ -72,6 +72,26 @@ class RotatedBox {
     return ratio_or_bound(other, measure, threshold) > threshold;
   }
 
+  // Whether both have a common point or, without touching, a common volume: unless an axis of either tells them apart.
+  // The same for (a, b) and (b, a).
+  bool meets(const RotatedBox& other, bool touching) const {
+    if (!touching && !(has_volume() && other.has_volume())) return false;
+    const auto are_apart = [touching](double way, double reach) {
+      return touching ? std::abs(way) > reach : std::abs(way) >= reach;
+    };
+    if constexpr (D == 3)
+      if (are_apart(other.center_[2] - center_[2], half_[2] + other.half_[2])) return false;
+    const double x = other.center_[0] - center_[0], y = other.center_[1] - center_[1];
+    const double c = std::abs(turn_.cosine * other.turn_.cosine + turn_.sine * other.turn_.sine);
+    const double s = std::abs(turn_.cosine * other.turn_.sine - turn_.sine * other.turn_.cosine);
+    const auto is_apart_along = [&](const RotatedBox& own, const RotatedBox& another) {
+      const Turn& turn = own.turn_;
+      return are_apart(turn.cosine * x + turn.sine * y, own.half_[0] + (c * another.half_[0] + s * another.half_[1])) ||
+             are_apart(turn.cosine * y - turn.sine * x, own.half_[1] + (s * another.half_[0] + c * another.half_[1]));
+    };
+    return !is_apart_along(*this, other) && !is_apart_along(other, *this);
+  }
+
   // Which boxes may have a ratio with another that exceeds a threshold t.
   //
   // By their centers. A box is its own mirror image about its center, and the volume that is in one of two sets but not

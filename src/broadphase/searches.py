@@ -6,13 +6,14 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast, overload
 
 import numpy as np
 
 from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_whole, is_on_device
 from broadphase.batches import batched_rows
+from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotated
 from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, find_invalid
 from broadphase.capacity import PaddedPairs, capacity_of, padded_pairs
 from broadphase.errors import InvalidBoxError, TooManyPairsError, clipped, unknown_name
@@ -40,6 +41,8 @@ def pairs(
     boxes: Boxes,
     other: Boxes | None = None,
     *,
+    form: FormName = "xyxy",
+    degrees: bool = False,
     sort: bool = False,
     max_pairs: int | None = None,
     capacity: None = None,
@@ -53,6 +56,8 @@ def pairs(
     boxes: Boxes,
     other: Boxes | None = None,
     *,
+    form: FormName = "xyxy",
+    degrees: bool = False,
     sort: bool = False,
     max_pairs: int | None = None,
     capacity: int,
@@ -66,6 +71,8 @@ def pairs(
     boxes: Boxes,
     other: Boxes | None = None,
     *,
+    form: FormName = "xyxy",
+    degrees: bool = False,
     sort: bool = False,
     max_pairs: int | None = None,
     capacity: int | None = None,
@@ -86,6 +93,9 @@ def pairs(
         are two sets of different dtypes. Any strides; never modified. Corners may be infinite. Also tensors, Arrow
         data, DataFrames by the names of their columns, and geometries or anything else with ``bounds``: the table in
         docs/boxes.md has all.
+    form, degrees
+        What the numbers of a box are, as in `nms`: ``"xywh"``, ``"cxcywh"``, or with an angle ``"cxcywhr"`` and
+        ``"xyzlwhr"``, for which `margin`, `period` and ``invalid="skip"`` are refused.
     method : str
         "auto", or a name in ``bp.METHODS``. Does not change the result.
     workers : int
@@ -160,6 +170,9 @@ def pairs(
     With `period`, exact sums of the numbers given decide, after `margin` was added: no image is rounded, however far
     away. Boxes are copied to their places in the cell; those that cross a face are searched once more below it.
 
+    With an angle, boxes are turned and compared in float64, along the sides of both: those that are within a few
+    roundings of touching may be found either way.
+
     Examples
     --------
     >>> import broadphase as bp
@@ -175,7 +188,17 @@ def pairs(
 
     >>> bp.pairs([[0, 0, 1, 1], [9, 0, 10, 1], [5, 0, 6, 1]], period=[10, None])
     array([[0, 1]], dtype=int32)
+
+    A long box, turned by 45 degrees, and two small ones, of which it meets the second:
+
+    >>> bp.pairs([[0, 0, 9, 1, 45], [2, -2, 1, 1, 0], [2, 2, 1, 1, 0]], form="cxcywhr", degrees=True)
+    array([[0, 2]], dtype=int32)
     """
+    if form != "xyxy" or degrees is not False:
+        of_form: Any = {**options, "progress": progress}
+        in_form = _pairs_of_form(boxes, other, form, degrees, max_pairs, sort=sort, **of_form)
+        rows_in_form = in_form if capacity is None else padded_pairs(in_form, capacity_of(capacity, max_pairs))
+        return as_given(boxes, rows_in_form)
     if type(boxes) is not np.ndarray and is_on_device(boxes):
         more: Any = of_device({**options, "progress": progress})
         from broadphase.gpu.searches import pairs as on_device  # imported where there is a device
@@ -201,6 +224,33 @@ def pairs(
         raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs") from None
     rows = search.rows_of_input(found)
     return as_given(boxes, rows if room is None else padded_pairs(rows, room))
+
+
+def _pairs_of_form(
+    boxes: Any, other: Any, form: FormName, degrees: bool, max_pairs: int | None, **options: Any
+) -> NDArray[np.int32]:
+    """Find the pairs of boxes of another form than corners."""
+    is_in_degrees = as_flag(degrees, "degrees")
+    sets = [as_detections(boxes, form, "boxes")]
+    if other is not None:
+        sets.append(as_detections(other, form, "other", empty_dim=sets[0].shape[-1] if sets[0].ndim == 3 else 2))
+    if not is_rotated(form):
+        if is_in_degrees:
+            raise ValueError(f"degrees=True needs a form with an angle, one of {', '.join(filter(is_rotated, FORMS))}")
+        of_corners: NDArray[np.int32] = pairs(*sets, max_pairs=max_pairs, **options)
+        return of_corners
+    for name, usual in (("margin", 0.0), ("period", None), ("invalid", "raise")):
+        given = options.get(name, usual)
+        if given is not usual and given != usual:
+            raise ValueError(f"{name}= is not for boxes with an angle (form={form!r})")
+    turned = [_native.RotatedBoxes(numbers, is_in_degrees) for numbers in sets]
+    near = pairs(*(cast("Boxes", one.enclosing()) for one in turned), **options)
+    first, second = np.ascontiguousarray(near[:, 0]), np.ascontiguousarray(near[:, 1])
+    meet: Any = turned[0].meet(turned[-1], first, second, as_flag(options.get("touching", True), "touching"))
+    found: NDArray[np.int32] = near[meet.view(np.bool_)]
+    if len(found) > pair_limit(max_pairs):
+        raise TooManyPairsError(f"there are more than max_pairs={max_pairs} pairs")
+    return found
 
 
 # Options that boxes in host memory have, and those on a device have not: the default, and advice.
