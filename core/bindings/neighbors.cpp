@@ -245,10 +245,7 @@ nb::tuple near(const NeighborCandidates& candidates, Table<double> points, std::
   const NearKernels& kernels = near_kernels(chosen_kernels().level);
   NeighborLists lists =
       at_work([&](Interrupt& interrupt) { return candidates.near(query, kernels, workers, interrupt); });
-  NeighborPairs& found = lists.entries;
-  const nb::tuple more = details(found);
-  const nb::object offsets = by_point ? as_array(std::move(lists.offsets)) : nb::none();
-  return as_tuple(Pairs{std::move(found.rows), found.size, found.capacity}, offsets, more);
+  return result_of(lists.entries, by_point ? as_array(std::move(lists.offsets)) : nb::none());
 }
 
 // The nearest entries of each point in tables, `width` of each: rows, -1 behind the last; distances, infinity; vectors

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "neighbors/point_batches.hpp"
 #include "neighbors/point_tree.hpp"
 #include "neighbors/search.hpp"
 
@@ -517,14 +518,11 @@ struct Room {
   GroupRoom group;
 };
 
-constexpr std::size_t kTask = 2048;  // points
-
 // Searches the points of a batch, or all.
 class BatchSearch {
  public:
-  BatchSearch(const NearestQuery& query, GroupKernel kernel) : query_(query), kernel_(kernel) {
-    if (query.cell_count == 1) whole_.emplace(lattice_of(0));
-  }
+  BatchSearch(const NearestQuery& query, GroupKernel kernel)
+      : query_(query), kernel_(kernel), lattices_(query.cells, query.cell_count) {}
 
   // How many neighbours each point has, if that is known before: where there is no cutoff.
   std::size_t known_count(std::size_t points, std::size_t others, std::size_t cell) const {
@@ -539,18 +537,17 @@ class BatchSearch {
            unsigned workers, Interrupt& interrupt, Lists& lists) const {
     if (points.count == 0) return;
     std::optional<Lattice> own_lattice;
-    if (!whole_) own_lattice.emplace(lattice_of(cell));
     NearestPart part;
     part.points = points;
     part.others = others;
     part.cross = query_.cross;
     part.cell = query_.cells + cell;
-    part.lattice = whole_ ? &*whole_ : &*own_lattice;
+    part.lattice = &lattices_.of(cell, own_lattice);
     part.wanted = query_.wanted;
     part.cutoff = query_.cutoff;
     NearestSearch& search = rooms[0].search;
     search.start(part, workers, interrupt);
-    constexpr std::size_t kGroups = kTask / kLeafPoints;
+    constexpr std::size_t kGroups = kPointsATask / kLeafPoints;
     const std::size_t groups = search.group_count(), tasks = (groups + kGroups - 1) / kGroups;
     for_each_task(tasks, workers, interrupt, [&](unsigned by, std::size_t task) {
       for (std::size_t group = task * kGroups; group < std::min(groups, (task + 1) * kGroups); ++group) {
@@ -561,31 +558,14 @@ class BatchSearch {
   }
 
  private:
-  Lattice lattice_of(std::size_t cell) const {
-    Lattice lattice(query_.cells[cell]);
-    if (!lattice.is_valid()) throw FlatCell(cell, query_.cell_count == 1);
-    return lattice;
-  }
-
   const NearestQuery& query_;
   GroupKernel kernel_;
-  std::optional<Lattice> whole_;  // of the one cell of all
+  LatticesOfCells lattices_;
 };
-
-// The points of a batch among all.
-PointView points_of(const PointView& all, const RowsByKey& rows, std::uint32_t begin, std::uint32_t end) {
-  PointView view = all;
-  view.count = end - begin;
-  view.first = begin;
-  if (!rows.sorted_already()) view.rows = rows.rows.get() + begin;
-  return view;
-}
 
 // Batches of all points, those without others too.
 std::vector<Batch> batches_with_points(const NearestQuery& query, const Batches& batches) {
-  const std::vector<std::uint32_t>& start = batches.sets[0].start;
-  std::vector<Batch> all;
-  for (std::size_t k = 0; k + 1 < start.size(); ++k) all.push_back({{start[k], 0}, {start[k + 1], 0}});
+  std::vector<Batch> all = batches_of_points(batches);
   if (!query.cross) return all;
   auto with_others = batches.with_pairs.begin();
   for (Batch& batch : all) {
@@ -607,10 +587,7 @@ NeighborLists find_nearest(const NearestQuery& query, GroupKernel kernel, unsign
     batches = batches_of(*query.keys, query.cross ? &*query.other_keys : nullptr, interrupt);
     all = batches_with_points(query, batches);
   }
-  const auto cell_of = [&](const Batch& batch) {
-    const auto row = static_cast<std::size_t>(batches.sets[0].row(batch.begin[0]));
-    return query.cell_count > 1 ? static_cast<std::size_t>(query.keys->of(row)) : 0;
-  };
+  const auto cell = [&](const Batch& batch) { return cell_of(batch, batches, *query.keys, query.cell_count); };
 
   NeighborLists result;
   result.offsets.assign(query.points.count + 1, 0);
@@ -632,8 +609,7 @@ NeighborLists find_nearest(const NearestQuery& query, GroupKernel kernel, unsign
   if (is_known) {
     if (query.keys) {
       for (const Batch& batch : all) {
-        const auto count =
-            static_cast<std::int64_t>(search.known_count(batch.count(0), batch.count(1), cell_of(batch)));
+        const auto count = static_cast<std::int64_t>(search.known_count(batch.count(0), batch.count(1), cell(batch)));
         for (std::uint32_t k = batch.begin[0]; k < batch.end[0]; ++k)
           result.offsets[static_cast<std::size_t>(batches.sets[0].row(k)) + 1] = count;
       }
@@ -652,30 +628,19 @@ NeighborLists find_nearest(const NearestQuery& query, GroupKernel kernel, unsign
   std::vector<Room> rooms(workers);
   const auto run = [&](const Batch& batch, Room* own_rooms, unsigned worker, unsigned threads,
                        Interrupt& own_interrupt) {
-    search.run(points_of(query.points, batches.sets[0], batch.begin[0], batch.end[0]),
-               query.cross ? points_of(query.others, batches.sets[1], batch.begin[1], batch.end[1]) : PointView{},
-               cell_of(batch), own_rooms, worker, threads, own_interrupt, lists);
+    const PointView others = query.cross ? points_of(query.others, batches, batch, 1) : PointView{};
+    search.run(points_of(query.points, batches, batch, 0), others, cell(batch), own_rooms, worker, threads,
+               own_interrupt, lists);
   };
   if (!query.keys) search.run(query.points, query.others, 0, rooms.data(), 0, workers, interrupt, lists);
-  for (std::size_t begin = 0; begin < all.size();) {
-    const auto size_of = [](const Batch& batch) { return batch.count(0) + batch.count(1); };
-    if (size_of(all[begin]) > 4 * kTask) {
-      run(all[begin++], rooms.data(), 0, workers, interrupt);
-      continue;
-    }
-    std::vector<std::size_t> tasks{begin};  // where each begins, and the end of the last
-    std::size_t points = 0, end = begin;
-    for (; end < all.size() && size_of(all[end]) <= 4 * kTask; ++end) {
-      points += size_of(all[end]);
-      if (points >= kTask) tasks.push_back(end + 1), points = 0;
-    }
-    if (tasks.back() != end) tasks.push_back(end);
-    for_each_task(tasks.size() - 1, workers, interrupt, [&](unsigned worker, std::size_t task) {
-      Interrupt none;
-      for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k) run(all[k], &rooms[worker], worker, 1, none);
-    });
-    begin = end;
-  }
+  for_tasks_of(
+      all, [&](const Batch& batch) { run(batch, rooms.data(), 0, workers, interrupt); },
+      [&](const std::vector<std::size_t>& tasks) {
+        for_each_task(tasks.size() - 1, workers, interrupt, [&](unsigned worker, std::size_t task) {
+          Interrupt none;
+          for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k) run(all[k], &rooms[worker], worker, 1, none);
+        });
+      });
   if (is_known) return result;
 
   for (std::size_t row = 0; row < query.points.count; ++row)

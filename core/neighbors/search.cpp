@@ -14,6 +14,8 @@
 
 #include "neighbors/point_rows.hpp"
 
+#include "neighbors/point_batches.hpp"
+
 namespace broadphase {
 
 double largest_square(double cutoff) {
@@ -627,8 +629,6 @@ NeighborPairs pairs_for(const NeighborQuery& query) {
   return NeighborPairs(query.points.dimension, query.distances, query.vectors, query.shifts);
 }
 
-constexpr std::size_t kTask = 2048;  // points
-
 // Calls run(worker, task, pairs) for all tasks, which may find so many pairs in all, on several threads, which writes
 // behind the pairs that are there; and writes all of these in the order of tasks behind those that `out` has.
 template <class Run>
@@ -718,9 +718,10 @@ double most_reach(const PointView& points) {
 class BatchSearch {
  public:
   BatchSearch(const NeighborQuery& query, WindowKernel window_kernel, FindOverlaps find_overlaps)
-      : query_(query), window_kernel_(window_kernel), find_overlaps_(find_overlaps) {
-    if (query.cell_count == 1) whole_.emplace(lattice_of(0));
-  }
+      : query_(query),
+        window_kernel_(window_kernel),
+        find_overlaps_(find_overlaps),
+        lattices_(query.cells, query.cell_count) {}
 
   Room room() const { return {Search(window_kernel_), {}}; }
 
@@ -729,13 +730,12 @@ class BatchSearch {
            unsigned workers, Interrupt& interrupt, NeighborPairs& out) const {
     if (points.count == 0 || (query_.cross && others.count == 0) || is_alone(points, cell)) return;
     std::optional<Lattice> own_lattice;
-    if (!whole_) own_lattice.emplace(lattice_of(cell));
     SearchPart part;
     part.points = points;
     part.others = others;
     part.cross = query_.cross;
     part.cell = query_.cells + cell;
-    part.lattice = whole_ ? &*whole_ : &*own_lattice;
+    part.lattice = &lattices_.of(cell, own_lattice);
     part.kind = query_.kind;
     part.cutoff = query_.cutoff;
     part.rules = query_.rules;
@@ -773,12 +773,6 @@ class BatchSearch {
   }
 
  private:
-  Lattice lattice_of(std::size_t cell) const {
-    Lattice lattice(query_.cells[cell]);
-    if (!lattice.is_valid()) throw FlatCell(cell, query_.cell_count == 1);
-    return lattice;
-  }
-
   // Whether it is one point, which is not near its own images, nor too many cells away to say so.
   bool is_alone(const PointView& points, std::size_t cell) const {
     constexpr double kFar = 0x1p40, kSlack = 1.001;
@@ -792,9 +786,9 @@ class BatchSearch {
            NeighborPairs& out) const {
     Search& search = rooms[0].search;
     search.start(part, workers, interrupt);
-    const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask, before = out.size;
+    const std::size_t count = search.count(), tasks = (count + kPointsATask - 1) / kPointsATask, before = out.size;
     const auto run_task = [&](std::size_t task, Hits& hits, NeighborPairs& to) {
-      search.run(task * kTask, std::min(count, (task + 1) * kTask), hits, to);
+      search.run(task * kPointsATask, std::min(count, (task + 1) * kPointsATask), hits, to);
     };
     workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
     if (workers > 1)
@@ -836,65 +830,44 @@ class BatchSearch {
   const NeighborQuery& query_;
   WindowKernel window_kernel_;
   FindOverlaps find_overlaps_;
-  std::optional<Lattice> whole_;  // of the one cell of all
+  LatticesOfCells lattices_;
 };
 
 // Batch after batch; many small ones are a task.
 void find_in_batches(const NeighborQuery& query, const BatchSearch& search, std::vector<Room>& rooms, unsigned workers,
                      Interrupt& interrupt, NeighborPairs& out) {
   const Batches batches = batches_of(*query.keys, query.cross ? &*query.other_keys : nullptr, interrupt);
-  std::vector<Batch> own_only;
-  if (!query.cross) {
-    // Those with a single point, too: it may be near its own images.
-    const std::vector<std::uint32_t>& start = batches.sets[0].start;
-    for (std::size_t k = 0; k + 1 < start.size(); ++k) own_only.push_back({{start[k], 0}, {start[k + 1], 0}});
-  }
+  const std::vector<Batch> own_only = query.cross ? std::vector<Batch>() : batches_of_points(batches);
   const std::vector<Batch>& all = query.cross ? batches.with_pairs : own_only;
-  const auto points_of = [&](std::size_t set, const Batch& batch) {
-    PointView view = set == 0 ? query.points : query.others;
-    view.count = batch.count(set);
-    view.first = batch.begin[set];
-    if (!batches.sets[set].sorted_already()) view.rows = batches.sets[set].rows.get() + batch.begin[set];
-    return view;
-  };
   const auto run = [&](const Batch& batch, std::vector<Room>& own_rooms, unsigned threads, Interrupt& own_interrupt,
                        NeighborPairs& to) {
-    const auto row = static_cast<std::size_t>(batches.sets[0].row(batch.begin[0]));
-    const std::size_t cell = query.cell_count > 1 ? static_cast<std::size_t>(query.keys->of(row)) : 0;
-    search.run(points_of(0, batch), points_of(1, batch), cell, own_rooms, threads, own_interrupt, to);
+    const PointView others = query.cross ? points_of(query.others, batches, batch, 1) : PointView{};
+    search.run(points_of(query.points, batches, batch, 0), others,
+               cell_of(batch, batches, *query.keys, query.cell_count), own_rooms, threads, own_interrupt, to);
   };
-  const auto size_of = [](const Batch& batch) { return batch.count(0) + batch.count(1); };
   if (workers <= 1) {
     std::size_t done = 0, next = 0;
     for (const Batch& batch : all) {
       run(batch, rooms, 1, interrupt, out);
       done += batch.count(0);
       if (done < next) continue;
-      next = done + kTask;
+      next = done + kPointsATask;
       expect(out, 0, done, query.points.count);
     }
     return;
   }
-  for (std::size_t begin = 0; begin < all.size();) {
-    if (size_of(all[begin]) > 4 * kTask) {
-      run(all[begin++], rooms, workers, interrupt, out);
-      continue;
-    }
-    std::vector<std::size_t> tasks{begin};  // where each begins, and the end of the last
-    std::size_t points = 0, end = begin;
-    for (; end < all.size() && size_of(all[end]) <= 4 * kTask; ++end) {
-      points += size_of(all[end]);
-      if (points >= kTask) tasks.push_back(end + 1), points = 0;
-    }
-    if (tasks.back() != end) tasks.push_back(end);
-    std::vector<std::vector<Room>> own_rooms(workers);
-    for (std::vector<Room>& own : own_rooms) own.push_back(search.room());
-    join_tasks(tasks.size() - 1, workers, 0, interrupt, out, [&](unsigned worker, std::size_t task, NeighborPairs& to) {
-      Interrupt no_interrupt;
-      for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k) run(all[k], own_rooms[worker], 1, no_interrupt, to);
-    });
-    begin = end;
-  }
+  for_tasks_of(
+      all, [&](const Batch& batch) { run(batch, rooms, workers, interrupt, out); },
+      [&](const std::vector<std::size_t>& tasks) {
+        std::vector<std::vector<Room>> own_rooms(workers);
+        for (std::vector<Room>& own : own_rooms) own.push_back(search.room());
+        join_tasks(tasks.size() - 1, workers, 0, interrupt, out,
+                   [&](unsigned worker, std::size_t task, NeighborPairs& to) {
+                     Interrupt no_interrupt;
+                     for (std::size_t k = tasks[task]; k < tasks[task + 1]; ++k)
+                       run(all[k], own_rooms[worker], 1, no_interrupt, to);
+                   });
+      });
 }
 
 }  // namespace
@@ -927,10 +900,10 @@ bool place_pairs(const NeighborQuery& query, WindowKernel window_kernel, unsigne
   part.rules = query.rules;
   Search search(window_kernel);
   search.start(part, workers, interrupt);
-  const std::size_t count = search.count(), tasks = (count + kTask - 1) / kTask;
+  const std::size_t count = search.count(), tasks = (count + kPointsATask - 1) / kPointsATask;
   workers = static_cast<unsigned>(std::min<std::size_t>(workers, tasks));
   const auto run_task = [&](std::size_t task, PlacedHits& to) {
-    search.place_pairs(task * kTask, std::min(count, (task + 1) * kTask), to);
+    search.place_pairs(task * kPointsATask, std::min(count, (task + 1) * kPointsATask), to);
   };
   out.parts = std::vector<PlacedHits>(workers > 1 ? tasks : 1);
   if (workers > 1) {
