@@ -11,6 +11,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/nearest_last.hpp"
 #include "shapes/shape.hpp"
 
 namespace broadphase {
@@ -136,9 +137,8 @@ class HeightField {
              column < column_end; ++column) {
           const double found = bound(box_of(level, row, column));
           if (found > limit) continue;
-          std::size_t place = size++;
-          for (; place > begin && stack[place - 1].bound <= found; --place) stack[place] = stack[place - 1];
-          stack[place] = {found, level, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column)};
+          stack[size] = {found, level, static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column)};
+          put_nearest_last(&stack[begin], &stack[size++], &Entry::bound);
         }
       assert(size <= stack.size());
     }

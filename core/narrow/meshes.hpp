@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest_last.hpp"
 #include "narrow/element_tree.hpp"
 #include "narrow/half_spaces.hpp"
 #include "narrow/height_field.hpp"
@@ -142,8 +143,8 @@ class MeshSide {
       : field_(&field), alone_{{ShapeKind::kHeightField, record}, nullptr} {
     read_frame(record);
   }
-  // `polytope`: of a hull. Its box is that in its own frame, as are those of turned boxes and of capsules: boxes around
-  // them along the axes of the world are much larger, and hold many triangles that are not near.
+  // `polytope`: of a hull. Its box is that in its own frame, as are those of rotated boxes and of capsules: boxes
+  // around them along the axes of the world are much larger, and hold many triangles that are not near.
   explicit MeshSide(const ShapeView<3>& shape, const Polytope* polytope = nullptr) : alone_{shape, polytope} {
     if (polytope != nullptr)
       read_frame(shape.record);
@@ -236,7 +237,7 @@ class MeshSide {
     return at;
   }
 
-  // Sets the frame of a turned box, or of a segment that is neither so short nor so long that its direction is lost.
+  // Sets the frame of a rotated box, or of a segment that is neither so short nor so long that its direction is lost.
   bool set_own_frame() {
     const std::span<const double> r = alone_.shape.record;
     if (alone_.shape.kind == ShapeKind::kOrientedBox) {
@@ -766,12 +767,7 @@ void walk_meshes(const MeshSide& a, const MeshSide& b, T limit, const Bounds& bo
       stack[size] = {boxes + step * lane, found[lane]};
       size += found[lane] <= limit && lane < block.count ? 1 : 0;
     }
-    for (std::size_t k = begin + 1; k < size; ++k) {
-      const Entry one = stack[k];
-      std::size_t place = k;
-      for (; place > begin && stack[place - 1].bound <= one.bound; --place) stack[place] = stack[place - 1];
-      stack[place] = one;
-    }
+    for (std::size_t k = begin + 1; k < size; ++k) put_nearest_last(&stack[begin], &stack[k], &Entry::bound);
     assert(size + kBoxes <= stack.size());
   }
 }
@@ -834,12 +830,7 @@ void walk_nearest(const MeshSide& a, const MeshSide& b, const RelativePose& view
           push(boxes_a + (k - from), boxes_b + lane, found[lane], lane < next_b.count);
       }
     }
-    for (std::size_t k = begin + 1; k < size; ++k) {
-      const Entry one = stack[k];
-      std::size_t place = k;
-      for (; place > begin && stack[place - 1].bound <= one.bound; --place) stack[place] = stack[place - 1];
-      stack[place] = one;
-    }
+    for (std::size_t k = begin + 1; k < size; ++k) put_nearest_last(&stack[begin], &stack[k], &Entry::bound);
     assert(size + kBoxes * kBoxes <= stack.size());
   }
 }
@@ -954,9 +945,8 @@ void walk_down(const MeshSide& mesh, const ShapeView<3>& unbounded, double limit
                std::abs(along[i]) * static_cast<double>(block.half[i][lane]);
       const Entry one{block.first[lane], height + unit * low};
       if (!(one.height <= limit)) continue;
-      std::size_t place = count++;
-      for (; place > begin && stack[place - 1].height <= one.height; --place) stack[place] = stack[place - 1];
-      stack[place] = one;
+      stack[count] = one;
+      put_nearest_last(&stack[begin], &stack[count++], &Entry::height);
     }
     assert(count + kBoxes <= stack.size());
   }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/nearest_last.hpp"
 #include "narrow/meshes.hpp"
 
 namespace broadphase {
@@ -156,12 +157,7 @@ inline NearestElements nearest_face(const ShapeView<3>& round, const MeshSide& m
       stack[count] = {block.first[lane], squares[lane]};
       count += static_cast<double>(squares[lane]) <= farthest && lane < block.count ? 1 : 0;
     }
-    for (std::size_t k = begin + 1; k < count; ++k) {
-      const Entry one = stack[k];
-      std::size_t place = k;
-      for (; place > begin && stack[place - 1].square <= one.square; --place) stack[place] = stack[place - 1];
-      stack[place] = one;
-    }
+    for (std::size_t k = begin + 1; k < count; ++k) put_nearest_last(&stack[begin], &stack[k], &Entry::square);
     assert(count + kBoxes <= stack.size());
   }
   measure_near();
