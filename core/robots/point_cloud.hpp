@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -74,7 +75,9 @@ class PointCloud {
     if (leaves_.empty()) return false;
     for (std::size_t k = 0; k < 3; ++k)
       if (box[k] > upper_[k] + reach || box[3 + k] < lower_[k] - reach) return false;
-    if (is_beyond(core(), reach)) return false;
+    std::optional<Surrounding> around;
+    const auto surrounding = [&]() -> const Surrounding& { return around ? *around : around.emplace(core()); };
+    if (!field_.empty() && is_beyond(surrounding(), reach)) return false;
     BoxQuery rough(box, middle_);
     if (!rough.is_in_range || !(reach <= kFarthest)) return any_of_all(visit);
     const auto more = static_cast<float>(reach * kMore);
@@ -85,7 +88,7 @@ class PointCloud {
     const auto prepare = [&] {
       if (has_query) return;
       has_query = true;
-      query = Query(core(), middle_);
+      query = Query(surrounding(), middle_);
       within = query.radius + more;
     };
     std::array<std::uint32_t, kStack> stack;
