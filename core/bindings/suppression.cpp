@@ -207,33 +207,14 @@ class RotatedBoxes {
   // Of boxes in the same space.
   nb::object ratios(const RotatedBoxes& others, Vector<std::int32_t> first, Vector<std::int32_t> second,
                     RatioTo measure) const {
-    const std::size_t pairs = first.shape(0);
-    std::vector<double> ratios(pairs);
-    const auto compare = [&](const auto& boxes) {
-      const ReleasedGil release;
-      const auto& other = std::get<std::remove_cvref_t<decltype(boxes)>>(others.boxes_);
-      for (std::size_t k = 0; k < pairs; ++k)
-        ratios[k] = boxes[static_cast<std::size_t>(first.data()[k])].ratio(
-            other[static_cast<std::size_t>(second.data()[k])], measure);
-    };
-    std::visit(compare, boxes_);
-    return as_array(std::move(ratios));
+    return of_pairs<double>(others, first, second,
+                            [=](const auto& box, const auto& other) { return box.ratio(other, measure); });
   }
-
   // Those of some pairs that meet, by one number each.
   nb::object meet(const RotatedBoxes& others, Vector<std::int32_t> first, Vector<std::int32_t> second,
                   bool touching) const {
-    const std::size_t pairs = first.shape(0);
-    std::vector<std::uint8_t> do_meet(pairs);
-    const auto compare = [&](const auto& boxes) {
-      const ReleasedGil release;
-      const auto& other = std::get<std::remove_cvref_t<decltype(boxes)>>(others.boxes_);
-      for (std::size_t k = 0; k < pairs; ++k)
-        do_meet[k] = boxes[static_cast<std::size_t>(first.data()[k])].meets(
-            other[static_cast<std::size_t>(second.data()[k])], touching);
-    };
-    std::visit(compare, boxes_);
-    return as_array(std::move(do_meet));
+    return of_pairs<std::uint8_t>(others, first, second,
+                                  [=](const auto& box, const auto& other) { return box.meets(other, touching); });
   }
 
   nb::object nms(Scores scores, Keys keys, Rivals rivals, double threshold, RatioTo measure, unsigned workers) const {
@@ -253,6 +234,21 @@ class RotatedBoxes {
 
  private:
   using Boxes = std::variant<RotatedBoxRows<2>, RotatedBoxRows<3>>;
+
+  template <class T, class Compare>
+  nb::object of_pairs(const RotatedBoxes& others, const Vector<std::int32_t>& first, const Vector<std::int32_t>& second,
+                      const Compare& compare) const {
+    std::vector<T> values(first.shape(0));
+    const auto compare_all = [&](const auto& boxes) {
+      const ReleasedGil release;
+      const auto& other = std::get<std::remove_cvref_t<decltype(boxes)>>(others.boxes_);
+      for (std::size_t k = 0; k < values.size(); ++k)
+        values[k] = static_cast<T>(compare(boxes[static_cast<std::size_t>(first.data()[k])],
+                                           other[static_cast<std::size_t>(second.data()[k])]));
+    };
+    std::visit(compare_all, boxes_);
+    return as_array(std::move(values));
+  }
 
   Boxes boxes_;
 };

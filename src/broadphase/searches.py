@@ -13,7 +13,7 @@ import numpy as np
 from broadphase import _native
 from broadphase.arguments import as_flag, as_real, as_whole, is_on_device
 from broadphase.batches import batched_rows
-from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotated
+from broadphase.boxes.detections import FormName, as_detections, is_rotated, require_without_degrees
 from broadphase.boxes.forms import Boxes, advice_on_invalid, as_corners, as_rows, find_invalid
 from broadphase.capacity import PaddedPairs, capacity_of, padded_pairs
 from broadphase.errors import InvalidBoxError, TooManyPairsError, clipped, unknown_name
@@ -235,8 +235,7 @@ def _pairs_of_form(
     if other is not None:
         sets.append(as_detections(other, form, "other", empty_dim=sets[0].shape[-1] if sets[0].ndim == 3 else 2))
     if not is_rotated(form):
-        if is_in_degrees:
-            raise ValueError(f"degrees=True needs a form with an angle, one of {', '.join(filter(is_rotated, FORMS))}")
+        require_without_degrees(is_in_degrees)
         of_corners: NDArray[np.int32] = pairs(*sets, max_pairs=max_pairs, **options)
         return of_corners
     for name, usual in (("margin", 0.0), ("period", None), ("invalid", "raise")):

@@ -9,7 +9,7 @@ import numpy as np
 from broadphase import _native, thresholds
 from broadphase.arguments import as_flag, as_own_array, as_real, as_whole
 from broadphase.boxes.checking import as_row_pairs, first_bad_row, require_boxes, require_finite
-from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotated
+from broadphase.boxes.detections import FORMS, FormName, as_detections, is_rotated, require_without_degrees
 from broadphase.boxes.numbers import as_numbers
 from broadphase.errors import InvalidBoxError, TooManyPairsError, unknown_name
 from broadphase.filters import as_attribute
@@ -284,7 +284,7 @@ def _nms_of_images(
     given = as_detections(numbers.reshape(-1, numbers.shape[-1]), form, "boxes")
     is_in_degrees = as_flag(degrees, "degrees")
     if not is_rotated(form):
-        _require_without_degrees(is_in_degrees)
+        require_without_degrees(is_in_degrees)
         given = np.array(given)  # as it is checked
         _require_volumes(given, "boxes")
     ranked, values = _as_ranked(scores.reshape(-1)), scores.reshape(-1)
@@ -653,13 +653,8 @@ def _as_given(
     given = as_detections(boxes, form, name, dtype, empty_dim)
     if is_rotated(form):
         return given, _native.RotatedBoxes(given, is_in_degrees)
-    _require_without_degrees(is_in_degrees)
+    require_without_degrees(is_in_degrees)
     return given, None
-
-
-def _require_without_degrees(is_in_degrees: bool) -> None:
-    if is_in_degrees:
-        raise ValueError(f"degrees=True needs a form with an angle, one of {', '.join(filter(is_rotated, FORMS))}")
 
 
 def _require_volumes(corners: NDArray[Any], name: str) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from broadphase.boxes.forms import Boxes
 
-__all__ = ["FORMS", "FormName", "as_detections", "is_rotated"]
+__all__ = ["FORMS", "FormName", "as_detections", "is_rotated", "require_without_degrees"]
 
 #: What ``form=`` takes.
 FormName: TypeAlias = Literal["xyxy", "xywh", "cxcywh", "cxcywhr", "xyzlwhr"]
@@ -38,6 +38,12 @@ _MOST = np.float64(1e300)  # sums and differences of such numbers are finite
 def is_rotated(form: str) -> bool:
     """Return whether boxes of this form have an angle."""
     return form in _ROTATED
+
+
+def require_without_degrees(is_in_degrees: bool) -> None:
+    """Raise ValueError for ``degrees=True`` beside a form without an angle."""
+    if is_in_degrees:
+        raise ValueError(f"degrees=True needs a form with an angle, one of {', '.join(filter(is_rotated, FORMS))}")
 
 
 def as_detections(
